@@ -1,0 +1,2 @@
+//! klog.
+fn main() {}

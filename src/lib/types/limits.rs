@@ -1,0 +1,16 @@
+//! Every queue, loop and buffer has its maximum here.
+
+/// The longest topic name, in bytes (Kafka's `Topic.MAX_NAME_LENGTH`).
+pub const TOPIC_NAME_LEN_MAX: usize = 249;
+/// Memory that decoding one frame may take whatever its size, in bytes.
+pub const DECODE_BYTES_MIN: usize = 1 << 20;
+/// Memory that decoding may take for each byte of the frame, in bytes.
+pub const DECODE_BYTES_PER_FRAME_BYTE: usize = 16;
+/// The largest request, in bytes, where `socket.request.max.bytes` says nothing else (Kafka's default, 100 MiB).
+pub const FRAME_BYTES_MAX: usize = 104_857_600;
+/// How many partitions one CreateTopics or CreatePartitions request may make (Kafka's `MAX_PARTITIONS_PER_BATCH`).
+pub const PARTITIONS_PER_REQUEST_MAX: usize = 10_000;
+/// Batches remembered for each producer id (Kafka's `ProducerStateEntry.NUM_BATCHES_TO_RETAIN`).
+pub const PRODUCER_BATCHES_KEPT: usize = 5;
+/// The most that a compressed batch may unpack to, in bytes.
+pub const UNCOMPRESSED_BYTES_MAX: usize = 1 << 30;

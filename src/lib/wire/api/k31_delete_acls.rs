@@ -1,0 +1,44 @@
+//! Key 31, DeleteAcls: versions 1-3, flexible from 2.
+//! Owns the shape of both messages; must never know what a broker does with them.
+
+use crate::wire::codec::message;
+
+message! {
+    /// Request of key 31, versions 1-3.
+    DeleteAclsRequest {
+        filters: Vec<RequestFilter> => 0..,
+    }
+    /// Part of the request of key 31.
+    RequestFilter {
+        resource_type_filter: i8 => 0..,
+        resource_name_filter: Option<String> => 0..; null 0..,
+        pattern_type_filter: i8 => 0..; default 3,
+        principal_filter: Option<String> => 0..; null 0..,
+        host_filter: Option<String> => 0..; null 0..,
+        operation: i8 => 0..,
+        permission_type: i8 => 0..,
+    }
+    /// Response of key 31, versions 1-3.
+    DeleteAclsResponse {
+        throttle_time_ms: i32 => 0..,
+        filter_results: Vec<ResponseFilterResult> => 0..,
+    }
+    /// Part of the response of key 31.
+    ResponseFilterResult {
+        error_code: i16 => 0..,
+        error_message: Option<String> => 0..; null 0..,
+        matching_acls: Vec<ResponseMatchingAcl> => 0..,
+    }
+    /// Part of the response of key 31.
+    ResponseMatchingAcl {
+        error_code: i16 => 0..,
+        error_message: Option<String> => 0..; null 0..,
+        resource_type: i8 => 0..,
+        resource_name: String => 0..,
+        pattern_type: i8 => 0..; default 3,
+        principal: String => 0..,
+        host: String => 0..,
+        operation: i8 => 0..,
+        permission_type: i8 => 0..,
+    }
+}

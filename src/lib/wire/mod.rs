@@ -1,0 +1,7 @@
+//! Bytes ↔ messages of every version, and record batches. Must never know sockets or state.
+
+pub mod api;
+pub mod codec;
+pub mod error;
+pub mod header;
+pub mod records;

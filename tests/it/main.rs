@@ -1,0 +1,4 @@
+//! Tests that look at klog from outside, in one binary.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod golden;
