@@ -1,4 +1,5 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod config;
 pub mod types;
 pub mod wire;
