@@ -1,6 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod client;
 pub mod config;
-pub mod log;
 pub mod types;
 pub mod wire;

@@ -14,3 +14,9 @@ pub const PARTITIONS_PER_REQUEST_MAX: usize = 10_000;
 pub const PRODUCER_BATCHES_KEPT: usize = 5;
 /// The most that a compressed batch may unpack to, in bytes.
 pub const UNCOMPRESSED_BYTES_MAX: usize = 1 << 30;
+/// Requests of a client that wait for their turn on one connection.
+pub const REQUESTS_QUEUED_MAX: usize = 64;
+/// The largest answer that a client takes, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 1 << 30;
+/// What a client sets aside for an answer before its bytes arrive.
+pub const ANSWER_BYTES_AT_ONCE: usize = 64 << 20;
