@@ -2,5 +2,6 @@
 
 pub mod client;
 pub mod config;
+pub mod log;
 pub mod types;
 pub mod wire;
