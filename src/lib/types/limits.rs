@@ -20,3 +20,5 @@ pub const REQUESTS_QUEUED_MAX: usize = 64;
 pub const ANSWER_BYTES_MAX: usize = 1 << 30;
 /// What a client sets aside for an answer before its bytes arrive.
 pub const ANSWER_BYTES_AT_ONCE: usize = 64 << 20;
+/// Keys that one compaction run remembers; a log with more is compacted in several runs. About 50 bytes of memory each.
+pub const COMPACTION_KEYS_MAX: usize = 2_000_000;

@@ -53,6 +53,7 @@ pub struct BatchBuilder {
     last_offset_delta: i32,
     base_timestamp: i64,
     max_timestamp: i64,
+    delete_horizon: Option<i64>,
     attributes: Attributes,
     producer: ProducerStamp,
 }
@@ -74,6 +75,7 @@ impl BatchBuilder {
             last_offset_delta: -1,
             base_timestamp: -1,
             max_timestamp: -1,
+            delete_horizon: None,
             attributes: Attributes::default().with_compression(options.compression),
             producer: ProducerStamp::NONE,
         }
@@ -87,6 +89,15 @@ impl BatchBuilder {
     /// Marks the batch as part of a transaction, as a marker, or as of another clock. The codec stays that of the options.
     pub fn set_attributes(&mut self, attributes: Attributes) {
         self.attributes = attributes.with_compression(self.options.compression);
+    }
+
+    /// Says from when on compaction may drop the batch's tombstones and markers, in milliseconds since 1970. It takes the place of the base
+    /// timestamp, so it comes before the first record, and after any [`BatchBuilder::set_attributes`].
+    pub fn set_delete_horizon(&mut self, horizon: i64) {
+        assert!(self.is_empty(), "records add to the base timestamp");
+        self.attributes = self.attributes.delete_horizon();
+        self.base_timestamp = horizon;
+        self.delete_horizon = Some(horizon);
     }
 
     /// How many records are in.
@@ -130,7 +141,8 @@ impl BatchBuilder {
     ) -> Result<(), BatchFull> {
         assert!(self.last_offset_delta < offset_delta, "records are added in order of offset");
         // The first record's time is the base, so its delta is 0; wrapping keeps any pair of times exact.
-        let base_timestamp = if self.records_count == 0 { timestamp } else { self.base_timestamp };
+        let first = self.records_count == 0 && self.delete_horizon.is_none();
+        let base_timestamp = if first { timestamp } else { self.base_timestamp };
         let timestamp_delta = timestamp.wrapping_sub(base_timestamp);
         let body_len = 1
             + varint_len(timestamp_delta)
