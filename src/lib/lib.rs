@@ -1,6 +1,7 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
 pub mod client;
+pub mod cluster;
 pub mod config;
 pub mod log;
 pub mod types;

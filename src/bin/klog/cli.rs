@@ -1,6 +1,7 @@
 //! The one table of verbs and flags: the parser, the help, the man pages and the shell completions are all made of it.
 //! A row says what may be typed; what it means is read in `cmd/`. It must never know a broker.
 
+mod cluster;
 mod serve;
 
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use crate::exit::{Failure, Silent};
 use crate::output::{self, Talk};
 
 /// The verbs, in the order in which the help lists them.
-pub const VERBS: &[Verb] = &[serve::VERB];
+pub const VERBS: &[Verb] = &[serve::VERB, cluster::VERB];
 
 /// Flags that every verb takes, before or after its name.
 const COMMON: &[Flag] = &[

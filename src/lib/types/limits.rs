@@ -22,3 +22,6 @@ pub const ANSWER_BYTES_MAX: usize = 1 << 30;
 pub const ANSWER_BYTES_AT_ONCE: usize = 64 << 20;
 /// Keys that one compaction run remembers; a log with more is compacted in several runs. About 50 bytes of memory each.
 pub const COMPACTION_KEYS_MAX: usize = 2_000_000;
+
+/// The largest answer that a node's readiness probe reads, in bytes; its own three are a few hundred.
+pub const PROBE_ANSWER_BYTES_MAX: usize = 1 << 20;

@@ -1,3 +1,4 @@
 //! The verbs, one file each: what was typed becomes what it means, and is done.
 
+pub mod cluster;
 pub mod serve;
