@@ -7,6 +7,7 @@ mod cli;
 mod cmd;
 mod exit;
 mod output;
+mod text;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -34,6 +35,7 @@ fn verb_of_link(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
