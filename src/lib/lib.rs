@@ -1,5 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod broker;
 pub mod client;
 pub mod cluster;
 pub mod config;

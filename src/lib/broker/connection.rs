@@ -1,0 +1,214 @@
+//! One client's connection: frames in, answers out in the order of the requests.
+//! Owns the read buffer and the outbox; must never know what a request asks.
+//!
+//! Requests are served one after another, as Kafka serves them; all that lie in the buffer are served before the answers are sent,
+//! so many small requests cost one read and one write together. A request that has to wait first lets the earlier answers go.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep};
+
+use crate::types::limits;
+
+use super::context::Context;
+use super::dispatch::{self, Begun, Close};
+use super::node::Node;
+use super::outbox::Outbox;
+
+/// The least room that a read gets.
+const READ_BYTES_MIN: usize = 8 << 10;
+/// Room that reads of small frames grow to while they fill it.
+const READ_BYTES_MAX: usize = 256 << 10;
+/// A frame of this size is read to its end and no further, so that the buffer is empty after it and nothing has to be moved.
+const LARGE_FRAME_BYTES: usize = 64 << 10;
+/// How much of a large frame gets its memory before any of it has come.
+const LARGE_FRAME_TRUSTED_BYTES: usize = 2 << 20;
+/// Answers that wait are sent when there are so many bytes of them.
+const OUT_BYTES_MAX: usize = 256 << 10;
+/// A connection silent for so long gives back its buffers.
+const RELEASE_AFTER: Duration = Duration::from_secs(1);
+/// A connection silent for so long is closed (`connections.max.idle.ms`).
+const IDLE_MAX: Duration = Duration::from_secs(600);
+
+/// Serves one connection until either side ends it.
+pub async fn serve(node: Arc<Node>, stream: Arc<TcpStream>, peer: SocketAddr, local_addr: SocketAddr) {
+    let host = format!("/{}", peer.ip().to_canonical());
+    let cx = Context { node, client_id: "".into(), client_host: host.into(), local_addr };
+    let mut connection = Connection {
+        cx: Arc::new(cx),
+        stream,
+        inbox: BytesMut::new(),
+        read_bytes: READ_BYTES_MIN,
+        outbox: Outbox::default(),
+        heard: Instant::now(),
+    };
+    // A closed or broken connection has nobody left to tell.
+    let _ = connection.run().await;
+}
+
+struct Connection {
+    cx: Arc<Context>,
+    stream: Arc<TcpStream>,
+    inbox: BytesMut,
+    read_bytes: usize,
+    outbox: Outbox,
+    heard: Instant,
+}
+
+/// Why a connection ends.
+enum End {
+    /// The client is gone, or silent for too long.
+    Gone,
+    /// What it sent cannot be answered.
+    Refused,
+    /// The socket failed.
+    Broken,
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        End::Broken
+    }
+}
+
+impl From<Close> for End {
+    fn from(_: Close) -> Self {
+        End::Refused
+    }
+}
+
+impl Connection {
+    async fn run(&mut self) -> Result<(), End> {
+        let mut silence = pin!(tokio::time::sleep(RELEASE_AFTER));
+        loop {
+            while let Some(frame) = self.next_frame()? {
+                if let Err(end) = self.answer(frame).await {
+                    // What was asked before the bad request is still answered.
+                    self.outbox.flush(&self.stream).await?;
+                    return Err(end);
+                }
+                if OUT_BYTES_MAX < self.outbox.waiting() {
+                    self.outbox.flush(&self.stream).await?;
+                }
+            }
+            self.outbox.flush(&self.stream).await?;
+            self.read(silence.as_mut()).await?;
+        }
+    }
+
+    /// The next whole frame in the buffer, without its length.
+    fn next_frame(&mut self) -> Result<Option<Bytes>, End> {
+        let Some(length) = self.frame_length()? else { return Ok(None) };
+        if self.inbox.len() < 4 + length {
+            return Ok(None);
+        }
+        self.inbox.advance(4);
+        Ok(Some(self.inbox.split_to(length).freeze()))
+    }
+
+    /// The length of the frame that begins the buffer, when it is known.
+    fn frame_length(&self) -> Result<Option<usize>, End> {
+        let Some(prefix) = self.inbox.first_chunk::<4>() else { return Ok(None) };
+        match usize::try_from(i32::from_be_bytes(*prefix)) {
+            Ok(length) if length <= limits::FRAME_BYTES_MAX => Ok(Some(length)),
+            Ok(_) | Err(_) => Err(End::Refused),
+        }
+    }
+
+    /// Serves one request. Where it has to wait, answers to earlier requests go out first.
+    async fn answer(&mut self, frame: Bytes) -> Result<(), End> {
+        match dispatch::begin(&mut self.cx, frame, self.outbox.answers())? {
+            Begun::Done => Ok(()),
+            Begun::InWork(mut work) => {
+                let first = poll_fn(|task| Poll::Ready(work.as_mut().poll(task))).await;
+                let answers = match first {
+                    Poll::Ready(answers) => answers?,
+                    Poll::Pending => {
+                        self.outbox.flush(&self.stream).await?;
+                        work.await?
+                    }
+                };
+                self.outbox.append(answers);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads what has come, or waits for it; buffers are given back when nothing comes for a while.
+    async fn read(&mut self, mut silence: Pin<&mut Sleep>) -> Result<(), End> {
+        let (room, exact) = self.read_room()?;
+        loop {
+            // Silence may have taken the buffer away meanwhile.
+            self.inbox.reserve(room);
+            let limit = if exact { room } else { usize::MAX };
+            match self.stream.try_read_buf(&mut (&mut self.inbox).limit(limit)) {
+                Ok(0) => return Err(End::Gone),
+                Ok(n) => {
+                    self.heard = Instant::now();
+                    if !exact && room <= n {
+                        self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
+                    }
+                    return Ok(());
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.wait(silence.as_mut()).await?,
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// How much the next read may take, and whether it must not take more.
+    fn read_room(&self) -> Result<(usize, bool), End> {
+        let missing = self.frame_length()?.map_or(0, |length| (4 + length).saturating_sub(self.inbox.len()));
+        if missing < LARGE_FRAME_BYTES {
+            return Ok((self.read_bytes.max(missing), false));
+        }
+        // Memory follows what has really come, so that a length alone costs nothing.
+        Ok((missing.min(self.inbox.len().max(LARGE_FRAME_TRUSTED_BYTES)), true))
+    }
+
+    /// Waits until the socket can be read.
+    async fn wait(&mut self, mut silence: Pin<&mut Sleep>) -> Result<(), End> {
+        enum Woken {
+            Readable,
+            Silent,
+        }
+        loop {
+            let stream = &self.stream;
+            let woken = poll_fn(|task| {
+                if let Poll::Ready(ready) = stream.poll_read_ready(task) {
+                    return Poll::Ready(ready.map(|()| Woken::Readable));
+                }
+                silence.as_mut().poll(task).map(|()| Ok(Woken::Silent))
+            });
+            match woken.await? {
+                Woken::Readable => return Ok(()),
+                Woken::Silent => self.silent(silence.as_mut())?,
+            }
+        }
+    }
+
+    /// The timer of silence went off: it is set once a second at most, so a busy connection pays nothing for it.
+    fn silent(&mut self, silence: Pin<&mut Sleep>) -> Result<(), End> {
+        let quiet = self.heard.elapsed();
+        if IDLE_MAX <= quiet {
+            return Err(End::Gone);
+        }
+        if RELEASE_AFTER <= quiet && self.inbox.is_empty() {
+            self.inbox = BytesMut::new();
+            self.read_bytes = READ_BYTES_MIN;
+            self.outbox.release();
+            silence.reset(self.heard + IDLE_MAX);
+        } else {
+            silence.reset(self.heard.max(Instant::now() - RELEASE_AFTER) + RELEASE_AFTER);
+        }
+        Ok(())
+    }
+}

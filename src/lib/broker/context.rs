@@ -1,0 +1,29 @@
+//! What a handler knows about who asks: the node, the client's name, and the two ends of its connection.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::node::Node;
+
+/// The surroundings of one request.
+#[derive(Clone)]
+pub struct Context {
+    /// The node that is asked.
+    pub node: Arc<Node>,
+    /// The name that the client gave itself; empty where it gave none.
+    pub client_id: Arc<str>,
+    /// Where the client calls from, as Kafka writes it: `/127.0.0.1`.
+    pub client_host: Arc<str>,
+    /// The end of the connection on this node: what the client was able to reach.
+    pub local_addr: SocketAddr,
+}
+
+impl Context {
+    /// The host and port that this client should call this node by: the configured ones, else those it reached us on (D11).
+    pub fn advertised(&self) -> (String, u16) {
+        match &self.node.config.advertise {
+            Some(fixed) => (fixed.host.clone(), fixed.port),
+            None => (self.local_addr.ip().to_canonical().to_string(), self.local_addr.port()),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The table of API keys: which this node serves, in which versions, and who answers.
+//! Owns the way from a frame to a handler and back to bytes; must never know what an answer says.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::wire::api::ApiKey;
+use crate::wire::api::k18_api_versions::{ApiVersionsResponse, ResponseApiKey};
+use crate::wire::codec::{Reader, Wire};
+use crate::wire::header::RequestHeader;
+
+use super::context::Context;
+use super::handlers::*;
+use super::outbox::Answers;
+
+/// The request cannot be answered: the connection is closed (P11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Close;
+
+/// An answer that is still in work.
+pub type Later = Pin<Box<dyn Future<Output = Result<Answers, Close>> + Send>>;
+
+/// How far a request came in place.
+pub enum Begun {
+    /// It is answered, or wants no answer.
+    Done,
+    /// Its answer needs more than one step; until then no other request of the connection is begun.
+    InWork(Later),
+}
+
+/// `Name module MIN..=MAX;`: the key's name, the handler's module, and the versions that are advertised.
+macro_rules! served {
+    ($($name:ident $module:ident $min:literal..=$max:literal;)*) => {
+        /// What ApiVersions tells: the same on every node of a cluster (P13), and a key only where its handler is.
+        pub const SERVED: &[ResponseApiKey] = &[
+            $(ResponseApiKey { api_key: ApiKey::$name as i16, min_version: $min, max_version: $max }),*
+        ];
+
+        fn begin_known(cx: &Arc<Context>, request: Decoding) -> Result<Begun, Close> {
+            match request.api {
+                $(ApiKey::$name => {
+                    let cx = cx.clone();
+                    let (api, version, correlation_id) = (request.api, request.version, request.correlation_id);
+                    let request = request.decode()?;
+                    Ok(Begun::InWork(Box::pin(async move {
+                        let response = $module::handle(&cx, version, request).await;
+                        let mut answers = Answers::default();
+                        answers.put(api, version, correlation_id, &response);
+                        Ok(answers)
+                    })))
+                })*
+                _ => Err(Close),
+            }
+        }
+    };
+}
+
+served! {
+    ApiVersions k18_api_versions 0..=4;
+}
+
+/// A request whose header is read and whose body is not.
+struct Decoding {
+    api: ApiKey,
+    version: i16,
+    correlation_id: i32,
+    body: Reader,
+}
+
+impl Decoding {
+    /// Reads the body. Bytes after it are ignored, a body cut short closes the connection (protocol §4.6.1).
+    fn decode<R: Wire>(mut self) -> Result<R, Close> {
+        R::get(self.api.version(self.version), &mut self.body).map_err(|_| Close)
+    }
+}
+
+/// Begins to serve one request; an answer that is ready at once is written to `out`.
+pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<Begun, Close> {
+    let mut body = Reader::new(frame);
+    let header = RequestHeader::read(&mut body).map_err(|_| Close)?;
+    let RequestHeader { key, version, correlation_id, client_id } = header;
+    let client_id = client_id.unwrap_or_default();
+    if *cx.client_id != *client_id {
+        *cx = Arc::new(Context { client_id: client_id.into(), ..Context::clone(cx) });
+    }
+    let api = ApiKey::try_from(key).map_err(|_| Close)?;
+    let served = SERVED.iter().find(|served| served.api_key == key).ok_or(Close)?;
+    let known = api.checked_version(version).is_ok() && served.min_version <= version && version <= served.max_version;
+    match (known, api) {
+        (true, _) => begin_known(cx, Decoding { api, version, correlation_id, body }),
+        (false, ApiKey::ApiVersions) => {
+            let response: ApiVersionsResponse = k18_api_versions::unknown_version(served);
+            out.put(api, 0, correlation_id, &response);
+            Ok(Begun::Done)
+        }
+        (false, _) => Err(Close),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_rise_and_versions_can_be_decoded() {
+        for pair in SERVED.windows(2) {
+            assert!(pair[0].api_key < pair[1].api_key);
+        }
+        for served in SERVED {
+            let (first, last) = ApiKey::try_from(served.api_key).expect("a key of ours").versions();
+            assert!(served.max_version <= last);
+            // Produce alone tells a first version that it refuses (P1).
+            assert!(first <= served.min_version || served.api_key == 0);
+        }
+    }
+}

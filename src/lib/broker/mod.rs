@@ -1,0 +1,16 @@
+//! One node: sockets, connections, the table of API keys, and the drivers that run the cores on real files.
+//! Owns tasks, locks and the order of answers; must never hold a rule of Kafka's own: those live in the cores.
+
+mod server;
+
+pub mod node;
+
+mod connection;
+mod context;
+mod dispatch;
+mod handlers;
+mod outbox;
+
+pub use context::Context;
+pub use node::Node;
+pub use server::{Advertised, Server, ServerConfig, StartError};

@@ -1,0 +1,175 @@
+//! Starting and stopping a node: the listener, the accept loop, and every connection's life.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use nix::sys::socket::{Shutdown, shutdown};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::config::Settings;
+use crate::types::BrokerId;
+
+use super::connection;
+use super::node::Node;
+
+/// How long open connections may take to finish what they are answering when the node stops.
+const STOP_GRACE: Duration = Duration::from_millis(300);
+/// How long accepting rests after the system refused another socket.
+const ACCEPT_REST: Duration = Duration::from_millis(50);
+
+/// A host and port that clients are told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advertised {
+    /// A name or an address.
+    pub host: String,
+    /// A port.
+    pub port: u16,
+}
+
+/// How a node is started.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// The node's number in its cluster.
+    pub node_id: BrokerId,
+    /// `host:port` to listen on; port 0 takes a free one.
+    pub listen: String,
+    /// What clients are told; `None` tells each client the address that it reached.
+    pub advertise: Option<Advertised>,
+    /// The data folder; it is made when absent.
+    pub data: PathBuf,
+    /// What was set at the start, broker keys by Kafka's names, each checked.
+    pub settings: Settings,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        ServerConfig {
+            node_id: BrokerId::new(1).expect("1 is not negative"),
+            listen: "127.0.0.1:9092".to_owned(),
+            advertise: None,
+            data: PathBuf::from("klog-data"),
+            settings: Settings::new(),
+        }
+    }
+}
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// What was asked for.
+        address: String,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// The data folder cannot be used.
+    #[error("cannot use the data folder {}: {error}", path.display())]
+    Data {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+}
+
+/// A node that serves until it is stopped. Dropped without [`Server::stop`], it ends at once, as a crash would.
+pub struct Server {
+    node: Arc<Node>,
+    address: SocketAddr,
+    connections: Arc<Connections>,
+    tasks: JoinSet<()>,
+}
+
+/// The sockets of all open connections, so that a stop can close their reading side.
+#[derive(Default)]
+struct Connections {
+    open: Mutex<HashMap<u64, Arc<TcpStream>>>,
+}
+
+impl Connections {
+    fn change<R>(&self, change: impl FnOnce(&mut HashMap<u64, Arc<TcpStream>>) -> R) -> R {
+        change(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Every connection then answers what it has already read, and ends.
+    fn stop_reading(&self) {
+        self.change(|open| {
+            for stream in open.values() {
+                // A peer that is gone already is as good as stopped.
+                let _ = shutdown(stream.as_raw_fd(), Shutdown::Read);
+            }
+        });
+    }
+}
+
+impl Server {
+    /// Opens the data folder, binds the address and begins to serve. Needs a tokio runtime around it.
+    pub async fn start(config: ServerConfig) -> Result<Server, StartError> {
+        std::fs::create_dir_all(&config.data).map_err(|error| StartError::Data { path: config.data.clone(), error })?;
+        let refused = |error| StartError::Listen { address: config.listen.clone(), error };
+        let listener = TcpListener::bind(&config.listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let node = Arc::new(Node::new(config));
+        let connections = Arc::new(Connections::default());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, node.clone(), connections.clone()));
+        Ok(Server { node, address, connections, tasks })
+    }
+
+    /// Where the node listens, with the port that it got.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What the node's tasks share.
+    pub fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// Stops cleanly: no new connections, answers in work are finished for a moment, everything is written down.
+    pub async fn stop(mut self) {
+        self.tasks.shutdown().await;
+        self.connections.stop_reading();
+        let ended = async {
+            while 0 < self.connections.change(|open| open.len()) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let _ = tokio::time::timeout(STOP_GRACE, ended).await;
+    }
+}
+
+/// Takes connections until it is dropped.
+async fn accept(listener: TcpListener, node: Arc<Node>, connections: Arc<Connections>) {
+    let mut next_id = 0u64;
+    loop {
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            // Out of descriptors, or a peer that left again: the listener itself is well.
+            Err(_) => {
+                tokio::time::sleep(ACCEPT_REST).await;
+                continue;
+            }
+        };
+        let Ok(local) = stream.local_addr() else { continue };
+        // Without it an answer may wait for the client's acknowledgement; a refusal costs speed alone.
+        let _ = stream.set_nodelay(true);
+        let stream = Arc::new(stream);
+        let id = next_id;
+        next_id += 1;
+        connections.change(|open| open.insert(id, stream.clone()));
+        let (node, connections) = (node.clone(), connections.clone());
+        tokio::spawn(async move {
+            connection::serve(node, stream, peer, local).await;
+            connections.change(|open| open.remove(&id));
+        });
+    }
+}
