@@ -3,5 +3,6 @@
 
 mod cluster;
 mod golden;
+mod rdkafka;
 mod support;
 mod tidy;
