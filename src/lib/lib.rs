@@ -4,6 +4,7 @@ pub mod broker;
 pub mod client;
 pub mod cluster;
 pub mod config;
+pub mod controller;
 pub mod log;
 pub mod types;
 pub mod wire;

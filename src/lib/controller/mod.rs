@@ -1,0 +1,21 @@
+//! What the cluster is: brokers, topics, partitions, settings, producer ids. A command is decided against the present [`ClusterImage`]
+//! ([`decide`]: records and a reply, nothing changed yet), the records are committed by whoever keeps the metadata log, and then applied
+//! ([`ClusterImage::apply`], which cannot fail). Must never know terms, sockets, disks or clocks.
+
+mod alter;
+mod command;
+mod create;
+mod decide;
+mod image;
+mod placement;
+mod record;
+#[cfg(test)]
+mod tests;
+
+pub use command::{
+    Altered, Assignment, Change, Command, ConfigChange, Created, Grown, MorePartitions, NewTopic, Operation, Refusal, Removed, Replication,
+    Reply, Resource, TopicKey,
+};
+pub use decide::{Decision, Rules, decide};
+pub use image::{Broker, ClusterImage, Partition, Topic};
+pub use record::{Record, RecordError};
