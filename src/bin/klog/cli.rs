@@ -3,6 +3,7 @@
 
 mod cluster;
 mod serve;
+mod topic;
 
 use std::ffi::OsString;
 
@@ -13,11 +14,11 @@ use crate::exit::{Failure, Silent};
 use crate::output::{self, Talk};
 
 /// The verbs, in the order in which the help lists them.
-pub const VERBS: &[Verb] = &[serve::VERB, cluster::VERB];
+pub const VERBS: &[Verb] = &[serve::VERB, topic::VERB, cluster::VERB];
 
 /// Flags that every verb takes, before or after its name.
 const COMMON: &[Flag] = &[
-    one("brokers", "HOST:PORT,…", "Brokers to ask first [env KLOG_BROKERS; default: a local cluster, then localhost:9092]").short('b'),
+    one("brokers", "HOST:PORT,…", "Brokers to ask first [env: KLOG_BROKERS; default: the profile's, else localhost:9092]").short('b'),
     many("property", "KEY=VALUE", "Set a client property by Kafka's name").short('X'),
     one("profile", "NAME", "Use the brokers and properties of this profile"),
     switch("json", "Write one JSON object (a stream: one a line), errors included"),
@@ -35,7 +36,7 @@ pub struct Verb {
     pub name: &'static str,
     /// One line.
     pub about: &'static str,
-    /// The paragraphs that `--help` and the man page add.
+    /// The paragraphs below the flags.
     pub more: &'static str,
     /// Command lines, each with what it does.
     pub examples: &'static [(&'static str, &'static str)],
@@ -197,22 +198,21 @@ impl Verb {
             .subcommand_required(self.run.is_none())
             .arg_required_else_help(self.run.is_none())
             .disable_help_subcommand(true);
-        if !self.more.is_empty() {
-            command = command.long_about(format!("{}\n\n{}", self.about, self.more));
-        }
-        if !self.examples.is_empty() {
-            command = command.after_help(examples(self.examples));
+        // Everything long goes below the flags, so that -h and --help are one text.
+        let below: Vec<String> = [self.more.to_owned(), examples(self.examples)].into_iter().filter(|text| !text.is_empty()).collect();
+        if !below.is_empty() {
+            command = command.after_help(below.join("\n\n"));
         }
         command
     }
 }
 
 fn examples(examples: &[(&str, &str)]) -> String {
-    let mut text = String::from("Examples:");
-    for (line, what) in examples {
-        text.push_str(&format!("\n  {line}\n      {what}"));
+    if examples.is_empty() {
+        return String::new();
     }
-    text
+    let each = examples.iter().map(|(line, what)| format!("  {line}\n      {what}"));
+    format!("Examples:\n{}", each.collect::<Vec<_>>().join("\n"))
 }
 
 /// The whole command line as clap knows it.

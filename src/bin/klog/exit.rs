@@ -6,6 +6,11 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use klog::client::{ClientError, ConfigError};
+use klog::wire::error::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::cli;
 use crate::output;
 
 /// A failure with its reason and what to do about it.
@@ -35,6 +40,15 @@ impl Failure {
     /// The command line was wrong.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure { code: "usage", message: message.into(), hint: None, status: USAGE }
+    }
+
+    /// As scripts read it.
+    pub fn json(&self) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let Some(hint) = &self.hint {
+            error["hint"] = json!(hint);
+        }
+        error
     }
 
     /// Adds what to do.
@@ -92,11 +106,71 @@ pub fn explain(error: &anyhow::Error) -> Failure {
         if let Some(failure) = cause.downcast_ref::<Failure>() {
             return Failure { message, hint: failure.hint.clone(), ..*failure };
         }
+        if let Some(error) = cause.downcast_ref::<ClientError>() {
+            return of_client(error, message);
+        }
+        if cause.downcast_ref::<ConfigError>().is_some() {
+            return Failure::usage(message);
+        }
         if cause.downcast_ref::<io::Error>().is_some() {
             return Failure::failed("io", message);
         }
     }
     Failure::failed("failed", message)
+}
+
+/// What a client's error is called and what can be done about it.
+fn of_client(error: &ClientError, message: String) -> Failure {
+    let failed = |code| Failure::failed(code, message.clone());
+    match error {
+        ClientError::NoBroker { .. } | ClientError::Connect { .. } => failed("unreachable").hint(how_to_start()),
+        ClientError::Disconnected { .. } => failed("disconnected"),
+        ClientError::Timeout { setting, .. } => failed("timeout").hint(format!("-X {setting}=MS allows more time")),
+        ClientError::Broker { code, .. } => {
+            let failure = failed(code.name());
+            match hint_of_code(*code) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
+        ClientError::Unsupported { .. } => failed("unsupported"),
+        ClientError::Malformed { .. } => failed("malformed_answer"),
+        ClientError::CorruptRecords { .. } => failed("corrupt_records"),
+        ClientError::UnknownTopic { topic } => {
+            failed("unknown_topic").hint(format!("klog topic create {topic} makes it, klog topic list shows what there is"))
+        }
+        ClientError::UnknownPartition { .. } => failed("unknown_partition"),
+        ClientError::NoLeader { .. } => failed("no_leader").hint("klog topic describe shows the replicas"),
+        ClientError::OffsetOutOfRange { .. } | ClientError::NoOffset { .. } | ClientError::Truncated { .. } => {
+            failed("offset_out_of_range").hint("klog topic offsets shows what there is")
+        }
+        ClientError::Usage(_) | ClientError::TopicName(_) | ClientError::Config(_) => Failure::usage(message),
+        ClientError::Closed(_) => failed("closed"),
+    }
+}
+
+fn how_to_start() -> &'static str {
+    match cli::is_verb("cluster") {
+        true => "klog serve starts a node here, klog cluster a local cluster; -b HOST:PORT names other brokers",
+        false => "klog serve starts a node here; -b HOST:PORT names other brokers",
+    }
+}
+
+/// What to do about a broker's refusal, where that is known.
+fn hint_of_code(code: ErrorCode) -> Option<&'static str> {
+    // Only some codes have one, and Kafka adds codes: the others speak for themselves.
+    const HINTS: &[(ErrorCode, &str)] = &[
+        (ErrorCode::MessageTooLarge, "the broker's message.max.bytes or the topic's max.message.bytes is the limit: klog topic config"),
+        (ErrorCode::RecordListTooLarge, "the topic's segment.bytes is the limit: klog topic config"),
+        (ErrorCode::TopicAlreadyExists, "--if-not-exists makes that a success"),
+        (ErrorCode::UnknownTopicOrPartition, "klog topic list shows what there is"),
+        (ErrorCode::NonEmptyGroup, "its members have to stop first: klog group describe shows them, klog group kick puts them out"),
+        (ErrorCode::UnknownMemberId, "the group has members: they have to stop first"),
+        (ErrorCode::GroupIdNotFound, "klog group list shows what there is"),
+        (ErrorCode::GroupSubscribedToTopic, "its members have to stop first"),
+        (ErrorCode::NotEnoughReplicas, "min.insync.replicas asks for more replicas than are in sync: klog topic describe"),
+    ];
+    HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| *hint)
 }
 
 #[cfg(test)]

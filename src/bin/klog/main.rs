@@ -7,6 +7,8 @@ mod cli;
 mod cmd;
 mod exit;
 mod output;
+mod report;
+mod session;
 mod text;
 
 use std::ffi::OsString;

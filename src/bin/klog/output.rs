@@ -25,11 +25,7 @@ pub fn failure(failure: &Failure) {
     // Data that was written before must not appear after the reason.
     let _ = io::stdout().flush();
     if JSON.load(Ordering::Relaxed) {
-        let mut error = json!({ "code": failure.code, "message": failure.message });
-        if let Some(hint) = &failure.hint {
-            error["hint"] = json!(hint);
-        }
-        let _ = writeln!(io::stdout(), "{}", json!({ "error": error }));
+        let _ = writeln!(io::stdout(), "{}", json!({ "error": failure.json() }));
         return;
     }
     let mut stderr = io::stderr().lock();

@@ -1,0 +1,174 @@
+//! Which brokers a verb talks to, and the connection to them: `-b`, then `KLOG_BROKERS`, then the profile, then localhost.
+//! It must never know what a verb asks of them.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::ArgMatches;
+use klog::client::{Client, ClientConfig};
+use serde::Deserialize;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::exit::Failure;
+use crate::output::Talk;
+
+/// A client and what runs it.
+pub struct Session {
+    runtime: Runtime,
+    /// The client.
+    pub client: Client,
+}
+
+impl Session {
+    /// Connects with what the flags say. One thread does, for a verb that asks and answers.
+    pub fn open(matches: &ArgMatches, talk: Talk) -> anyhow::Result<Session> {
+        let runtime = Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
+        Session::connect(runtime, config(matches, talk)?)
+    }
+
+    /// Connects with a changed configuration, for a verb that moves much data: the client works beside the caller's thread.
+    pub fn open_parallel(config: ClientConfig) -> anyhow::Result<Session> {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().context("starting the runtime")?;
+        Session::connect(runtime, config)
+    }
+
+    fn connect(runtime: Runtime, config: ClientConfig) -> anyhow::Result<Session> {
+        let client = runtime.block_on(Client::connect(config))?;
+        Ok(Session { runtime, client })
+    }
+
+    /// Waits for an answer.
+    pub fn wait<F: Future>(&self, answer: F) -> F::Output {
+        self.runtime.block_on(answer)
+    }
+}
+
+/// The client's settings as the flags, the environment and the profile say.
+pub fn config(matches: &ArgMatches, talk: Talk) -> anyhow::Result<ClientConfig> {
+    let profiles = Profiles::read()?;
+    let profile = profiles.pick(matches.get_one::<String>("profile").map(String::as_str))?;
+    let given = matches.get_one::<String>("brokers").cloned();
+    let environment = std::env::var("KLOG_BROKERS").ok();
+    let (servers, source) = choose(given, environment, profile);
+    talk.explain(format!("brokers {servers} ({source})"));
+    let mut config = ClientConfig::new(&servers);
+    if config.bootstrap_servers.is_empty() {
+        return Err(Failure::usage(format!("{source} names no broker")).hint("give host:port,host:port").into());
+    }
+    for (key, value) in profile.iter().flat_map(|profile| &profile.properties) {
+        config.set(key, value).with_context(|| format!("in the profile of {}", Profiles::path().display()))?;
+    }
+    for property in matches.get_many::<String>("property").into_iter().flatten() {
+        let Some((key, value)) = property.split_once('=') else {
+            return Err(Failure::usage(format!("-X {property}: a property is KEY=VALUE")).into());
+        };
+        config.set(key, value)?;
+    }
+    Ok(config)
+}
+
+/// The brokers and who named them.
+fn choose(given: Option<String>, environment: Option<String>, profile: Option<&Profile>) -> (String, &'static str) {
+    match (given, environment.filter(|brokers| !brokers.is_empty()), profile) {
+        (Some(brokers), _, _) => (brokers, "-b"),
+        (None, Some(brokers), _) => (brokers, "KLOG_BROKERS"),
+        (None, None, Some(profile)) => (profile.brokers.text(), "the profile"),
+        (None, None, None) => ("localhost:9092".to_owned(), "the default"),
+    }
+}
+
+/// `config.yaml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Profiles {
+    /// The one that is used when none is named.
+    current: Option<String>,
+    #[serde(default)]
+    profiles: BTreeMap<String, Profile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Profile {
+    brokers: Brokers,
+    #[serde(default)]
+    properties: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Brokers {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl Brokers {
+    fn text(&self) -> String {
+        match self {
+            Brokers::Text(text) => text.clone(),
+            Brokers::List(list) => list.join(","),
+        }
+    }
+}
+
+impl Profiles {
+    fn path() -> PathBuf {
+        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+        let folder = std::env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from).or_else(home);
+        folder.unwrap_or_default().join("klog/config.yaml")
+    }
+
+    fn read() -> anyhow::Result<Profiles> {
+        let path = Profiles::path();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Profiles::parse(&text).with_context(|| path.display().to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Profiles::default()),
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Profiles> {
+        if text.trim().is_empty() {
+            return Ok(Profiles::default());
+        }
+        serde_yaml::from_str(text).map_err(|error| Failure::usage(error.to_string()).into())
+    }
+
+    fn pick(&self, named: Option<&str>) -> Result<Option<&Profile>, Failure> {
+        let Some(name) = named.or(self.current.as_deref()) else { return Ok(None) };
+        let known = || self.profiles.keys().cloned().collect::<Vec<_>>().join(", ");
+        self.profiles.get(name).map(Some).ok_or_else(|| {
+            let hint = if self.profiles.is_empty() { "there are no profiles".to_owned() } else { format!("there are: {}", known()) };
+            Failure::usage(format!("no profile '{name}' in {}", Profiles::path().display())).hint(hint)
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "current: dev\nprofiles:\n  dev: {brokers: 'd:1'}\n  prod: {brokers: [p:1, p:2], properties: {acks: '1'}}\n";
+
+    #[test]
+    fn the_first_who_names_brokers_wins() {
+        let profiles = Profiles::parse(FILE).unwrap();
+        let some = |text: &str| Some(text.to_owned());
+        let dev = profiles.pick(None).unwrap();
+        assert_eq!(choose(some("a:1"), some("b:1"), dev), ("a:1".into(), "-b"));
+        assert_eq!(choose(None, some("b:1"), dev), ("b:1".into(), "KLOG_BROKERS"));
+        assert_eq!(choose(None, some(""), dev), ("d:1".into(), "the profile"));
+        assert_eq!(choose(None, None, profiles.pick(Some("prod")).unwrap()), ("p:1,p:2".into(), "the profile"));
+        assert_eq!(choose(None, None, None), ("localhost:9092".into(), "the default"));
+    }
+
+    #[test]
+    fn profiles_that_are_wrong_are_told() {
+        assert!(Profiles::parse(FILE).unwrap().pick(Some("stage")).unwrap_err().hint.unwrap().contains("dev, prod"));
+        assert!(Profiles::parse("profile: x").unwrap_err().to_string().contains("line 1"));
+        assert!(Profiles::parse("").unwrap().pick(None).unwrap().is_none());
+    }
+}
