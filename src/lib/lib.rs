@@ -6,5 +6,6 @@ pub mod cluster;
 pub mod config;
 pub mod controller;
 pub mod log;
+pub mod os;
 pub mod types;
 pub mod wire;

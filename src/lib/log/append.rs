@@ -1,0 +1,195 @@
+//! Appending: stamps, copies into the active segment, keeps indexes, epochs and producers in step. Must never know who asked.
+
+use std::io;
+use std::sync::Arc;
+
+use super::epochs::Epochs;
+use super::index::AbortedTxn;
+use super::producers::{Marker, Origin, Verdict};
+use super::segment::{Kind, Segment};
+use super::{AppendError, Log, ValidBatch, snapshot};
+use crate::os::{Appender, PrefaultJob, Prefaulted, write_file};
+use crate::types::{LeaderEpoch, Offset, RecordCount, WallMs};
+use crate::wire::records::{BatchHeader, BatchView, ControlType, HEADER_LEN, split_batches};
+
+/// Where a batch stands now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Offset of its first record.
+    pub first: Offset,
+    /// Offset of its last record.
+    pub last: Offset,
+    /// The time that all its records have, on a topic with LogAppendTime.
+    pub append_time: Option<WallMs>,
+    /// It stood there before: its producer sent it again.
+    pub duplicate: bool,
+}
+
+/// The part of the header that the leader writes: base offset, length, leader epoch.
+const STAMP_LEN: usize = 16;
+pub(super) const EPOCH_FILE: &str = "leader-epoch-checkpoint";
+
+impl Log {
+    /// Appends a batch that was checked, as the leader of `epoch`: it gets the next offsets.
+    pub fn append_as_leader(&mut self, batch: &ValidBatch, epoch: LeaderEpoch, now: WallMs) -> Result<Appended, AppendError> {
+        let marker = marker_of(&batch.header, &batch.bytes);
+        let origin = if batch.header.base_sequence < 0 { Origin::Coordinator } else { Origin::Client };
+        match self.producers.check(&batch.header, marker, origin)? {
+            Verdict::Duplicate(first, last) => return Ok(Appended { first, last, append_time: batch.append_time, duplicate: true }),
+            Verdict::Append => (),
+        }
+        let first = self.end;
+        let header = BatchHeader { base_offset: first.get(), leader_epoch: epoch.get(), ..batch.header };
+        self.append(&header, &batch.bytes, marker, now)?;
+        let last = first + RecordCount::new(i64::from(header.last_offset_delta));
+        Ok(Appended { first, last, append_time: batch.append_time, duplicate: false })
+    }
+
+    /// Appends batches as their leader stored them: offsets and epochs are theirs. Those before a bad one stay.
+    pub fn append_as_follower(&mut self, batches: &[u8], now: WallMs) -> Result<(), AppendError> {
+        for batch in split_batches(batches) {
+            let batch = batch?;
+            batch.check_crc()?;
+            let header = batch.header();
+            if header.base_offset < self.end.get() {
+                return Err(AppendError::NotNext { first: header.base_offset, end: self.end });
+            }
+            let marker = marker_of(header, batch.bytes());
+            self.append(header, batch.bytes(), marker, now)?;
+        }
+        Ok(())
+    }
+
+    /// The next stretch of the active segment, to be allocated and touched away from the lock; `None` mostly. See [`Log::prefaulted`].
+    pub fn prefault_job(&mut self) -> Option<PrefaultJob> {
+        self.appender.as_mut().and_then(Appender::prefault_job)
+    }
+
+    /// Takes what a [`PrefaultJob`] made.
+    pub fn prefaulted(&mut self, made: Prefaulted) {
+        if let Some(appender) = &mut self.appender {
+            appender.prefaulted(made);
+        }
+    }
+
+    /// `header` is what the batch is to be stored with; of `bytes` only what follows the stamp is used.
+    fn append(&mut self, header: &BatchHeader, bytes: &[u8], marker: Option<Marker>, now: WallMs) -> Result<(), AppendError> {
+        assert!(self.end.get() <= header.base_offset, "offsets only grow");
+        if self.poisoned {
+            return Err(AppendError::Poisoned);
+        }
+        let last = Offset::new(header.last_offset()).expect("an offset plus a count is one");
+        // Reserve first: whatever can fail comes before the bytes are published.
+        if self.append_must_roll(header, last, now) {
+            self.roll(now)?;
+        }
+        let epochs = self.append_epoch(header)?;
+        let mut stamp = [0; STAMP_LEN];
+        stamp[..8].copy_from_slice(&header.base_offset.to_be_bytes());
+        stamp[8..12].copy_from_slice(&header.batch_len.to_be_bytes());
+        stamp[12..].copy_from_slice(&header.leader_epoch.to_be_bytes());
+        let rest = bytes.get(STAMP_LEN..header.total_len()).expect("the header was read from these bytes");
+        self.append_open()?.append(&[&stamp, rest])?;
+
+        if let Some(epochs) = epochs {
+            self.epochs = epochs;
+        }
+        let folder = Arc::clone(&self.folder);
+        let interval = self.config.topic.index_interval_bytes;
+        self.active_mut().appended(header, &folder, interval);
+        self.end = last.next();
+        self.touched = true;
+        self.bytes_since_snapshot += header.total_len() as u64;
+        if let Some(aborted) = self.producers.apply(header, marker) {
+            self.append_aborted(aborted);
+        }
+        let appended = self.appender.as_ref().map(Appender::end);
+        assert_eq!(appended, Some(self.active().bytes_len), "the file and the segment are of one length");
+        Ok(())
+    }
+
+    /// Kafka's `LogSegment.shouldRoll`.
+    fn append_must_roll(&self, header: &BatchHeader, last: Offset, now: WallMs) -> bool {
+        let (active, topic) = (self.active(), &self.config.topic);
+        let full = u64::from(topic.segment_bytes) < active.bytes_len + header.total_len() as u64;
+        let age = match active.first_timestamp {
+            Some(first) => header.max_timestamp.saturating_sub(first),
+            None => now.0.saturating_sub(active.made.0),
+        };
+        let some = 0 < active.bytes_len;
+        some && (full || topic.segment_ms < age || active.is_full_for(last, topic.segment_index_bytes))
+    }
+
+    /// The epochs with that of a batch, where it is new; they are in the file then.
+    fn append_epoch(&mut self, header: &BatchHeader) -> io::Result<Option<Epochs>> {
+        let Some(epoch) = LeaderEpoch::new(header.leader_epoch).filter(|epoch| self.epochs.latest() < Some(*epoch)) else {
+            return Ok(None);
+        };
+        let mut epochs = self.epochs.clone();
+        epochs.assign(epoch, Offset::new(header.base_offset).expect("stamped"));
+        write_file(&self.folder.join(EPOCH_FILE), epochs.to_text().as_bytes())?;
+        Ok(Some(epochs))
+    }
+
+    fn append_open(&mut self) -> io::Result<&mut Appender> {
+        if self.appender.is_none() {
+            let active = self.active();
+            let file = Arc::clone(active.file(&self.folder)?);
+            let appender = Appender::new(file, active.bytes_len);
+            self.appender = Some(appender);
+        }
+        Ok(self.appender.as_mut().expect("opened above"))
+    }
+
+    pub(super) fn append_aborted(&mut self, aborted: AbortedTxn) {
+        let folder = Arc::clone(&self.folder);
+        let active = self.active_mut();
+        let path = Kind::TxnIndex.path(&folder, active.base);
+        active.aborted.push(aborted.to_bytes(), &path);
+        // Like the other indexes it may lag behind the log; markers are few, so it is brought up at once.
+        let _ = active.aborted.write(&path);
+    }
+
+    /// Closes the active segment and begins the next one at the end of the log.
+    pub(super) fn roll(&mut self, now: WallMs) -> io::Result<()> {
+        let folder = Arc::clone(&self.folder);
+        assert!(self.active().base < self.end, "an empty segment is never rolled");
+        // The new file first: where the disk is full, the old segment stays the active one.
+        let next = Segment::empty(self.end, now);
+        next.file(&folder)?;
+        self.take_snapshot()?;
+        if let Some(appender) = &mut self.appender {
+            appender.cut_tail()?;
+        }
+        self.active_mut().seal(&folder)?;
+        self.appender = None;
+        self.segments.push(next);
+        Ok(())
+    }
+
+    /// Writes the producers' state as of the end of the log. A file of that name is from an earlier life.
+    pub(super) fn take_snapshot(&mut self) -> io::Result<()> {
+        if self.snapshot_at != Some(self.end) {
+            write_file(&Kind::Snapshot.path(&self.folder, self.end), &snapshot::to_bytes(&self.producers))?;
+            self.snapshot_at = Some(self.end);
+        }
+        self.bytes_since_snapshot = 0;
+        Ok(())
+    }
+}
+
+/// What a control batch says, if the batch is the marker of a transaction.
+pub(super) fn marker_of(header: &BatchHeader, bytes: &[u8]) -> Option<Marker> {
+    if !header.attributes.is_control() || bytes.len() <= HEADER_LEN {
+        return None;
+    }
+    let unpacked = BatchView::first(bytes).ok()?.unpack(1 << 10).ok()?;
+    let record = unpacked.records().next()?.ok()?;
+    let control = ControlType::from_key(record.key?)?;
+    match control {
+        ControlType::Abort | ControlType::Commit => {
+            Some(Marker { control, coordinator_epoch: ControlType::coordinator_epoch(record.value?)? })
+        }
+        ControlType::Other(_) => None,
+    }
+}

@@ -1,0 +1,236 @@
+//! What is done now and then: retention, truncation, forgetting producers, letting go of memory. Owns which segments may go.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::append::EPOCH_FILE;
+use super::error::io_at;
+use super::index::AbortedTxn;
+use super::segment::{Kind, Segment};
+use super::{FlushJob, Log, LogError};
+use crate::os::{remove_tree, write_file};
+use crate::types::{Offset, WallMs};
+
+/// Log that is written before another producer snapshot shortens the replay after a crash, in bytes.
+const SNAPSHOT_BYTES: u64 = 64 << 20;
+
+/// What [`Log::housekeeping`] leaves to do away from the lock.
+#[derive(Debug, Default)]
+pub struct Housekeeping {
+    /// Files to remove.
+    pub removal: Option<Removal>,
+    /// What to bring to the disk; hand the outcome to [`Log::flushed`].
+    pub flush: Option<FlushJob>,
+    /// Whether the log's start moved.
+    pub start_moved: bool,
+}
+
+/// Files and folders that nobody finds any more, still to be deleted. Who has one open reads on.
+#[derive(Debug)]
+pub struct Removal {
+    paths: Vec<PathBuf>,
+}
+
+impl Removal {
+    /// Deletes them.
+    pub fn run(self) -> Result<(), LogError> {
+        for path in self.paths {
+            let removed = if path.is_dir() { remove_tree(&path) } else { std::fs::remove_file(&path) };
+            match removed {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(LogError::Io { path, source }),
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Log {
+    /// To be called about once a second: quick where nothing happened since. A log that was not appended to since the last call gives
+    /// back its window and its open files.
+    pub fn housekeeping(&mut self, now: WallMs, high_watermark: Offset) -> Result<Housekeeping, LogError> {
+        let folder = Arc::clone(&self.folder);
+        let failed = |source| LogError::Io { path: folder.to_path_buf(), source };
+        self.producers.settle(high_watermark);
+        self.producers.expire(now, self.config.producer_expiry_ms);
+        if std::mem::take(&mut self.touched) {
+            if SNAPSHOT_BYTES <= self.bytes_since_snapshot && !self.poisoned {
+                self.active_mut().write_indexes(&folder, false).map_err(failed)?;
+                self.take_snapshot().map_err(failed)?;
+            }
+        } else {
+            self.cool().map_err(failed)?;
+        }
+        let start = self.start;
+        let removal = self.retain(now, high_watermark)?;
+        let rolled = self.recovery_point < self.active().base;
+        let flush = if !self.poisoned && (rolled || self.flush_due(now)) { self.flush_job()? } else { None };
+        Ok(Housekeeping { removal, flush, start_moved: start < self.start })
+    }
+
+    fn cool(&mut self) -> io::Result<()> {
+        if let Some(mut appender) = self.appender.take() {
+            appender.cut_tail()?;
+        }
+        self.segments.iter_mut().for_each(Segment::cool);
+        Ok(())
+    }
+
+    /// Kafka's `UnifiedLog.deleteOldSegments`: by time, by size, and below the log's start.
+    fn retain(&mut self, now: WallMs, high_watermark: Offset) -> Result<Option<Removal>, LogError> {
+        let mut gone = 0;
+        let mut left = self.size_bytes();
+        let topic = &self.config.topic;
+        let folder = Arc::clone(&self.folder);
+        for (i, segment) in self.segments.iter().enumerate() {
+            let next = self.segments.get(i + 1).map(|next| next.base);
+            let end = next.unwrap_or(self.end);
+            if high_watermark < end || (next.is_none() && segment.bytes_len == 0) {
+                break;
+            }
+            let old = match topic.retention_ms.filter(|_| topic.delete) {
+                Some(ms) => ms < now.0.saturating_sub(segment.newest_time(&folder).map_err(io_at(&*folder))?),
+                None => false,
+            };
+            let many = topic.delete && topic.retention_bytes.is_some_and(|most| most.max(0).unsigned_abs() <= left - segment.bytes_len);
+            let before_start = next.is_some_and(|next| next <= self.start);
+            if !(old || many || before_start) {
+                break;
+            }
+            left -= segment.bytes_len;
+            gone = i + 1;
+        }
+        if gone == 0 {
+            return Ok(None);
+        }
+        if gone == self.segments.len() {
+            self.roll(now).map_err(io_at(&*folder))?;
+        }
+        self.remove_segments(gone).map(Some)
+    }
+
+    /// Takes the first `count` segments out of the log.
+    fn remove_segments(&mut self, count: usize) -> Result<Removal, LogError> {
+        let mut paths = Vec::new();
+        let start = self.segments.get(count).map_or(self.end, |first| first.base);
+        for segment in self.segments.drain(..count) {
+            for kind in Kind::OF_SEGMENT.into_iter().chain([Kind::Snapshot]) {
+                paths.extend(set_aside(&self.folder, kind, segment.base)?);
+            }
+        }
+        self.start = self.start.max(start);
+        self.recovery_point = self.recovery_point.max(self.start);
+        self.keep_epochs(|epochs, start, _| epochs.advance(start))?;
+        Ok(Removal { paths })
+    }
+
+    fn keep_epochs(&mut self, change: impl Fn(&mut super::Epochs, Offset, Offset) -> bool) -> Result<(), LogError> {
+        if change(&mut self.epochs, self.start, self.end) {
+            let path = self.folder.join(EPOCH_FILE);
+            write_file(&path, self.epochs.to_text().as_bytes()).map_err(io_at(path))?;
+        }
+        Ok(())
+    }
+
+    /// Raises the log's start (DeleteRecords): what lies below is not read any more, and goes with its segments in the next housekeeping.
+    /// Returns whether it moved. The caller keeps `to` at or below the high watermark.
+    pub fn advance_start(&mut self, to: Offset) -> Result<bool, LogError> {
+        let moved = self.start < to;
+        if moved {
+            assert!(to <= self.end, "the start never passes the end");
+            self.start = to;
+            self.keep_epochs(|epochs, start, _| epochs.advance(start))?;
+        }
+        Ok(moved)
+    }
+
+    /// Forgets everything from `to` on: what a new leader does not have. Producers, epochs and indexes follow.
+    pub fn truncate_to(&mut self, to: Offset, now: WallMs) -> Result<(), LogError> {
+        if self.end <= to {
+            return Ok(());
+        }
+        if to < self.start || to < self.segments.first().map_or(Offset::ZERO, |first| first.base) {
+            return self.truncate_whole(to, now);
+        }
+        let folder = Arc::clone(&self.folder);
+        let failed = |source| LogError::Io { path: folder.to_path_buf(), source };
+        if let Some(mut appender) = self.appender.take() {
+            appender.cut_tail().map_err(failed)?;
+        }
+        let keep = self.segment_of(to) + 1;
+        for segment in self.segments.drain(keep..) {
+            for kind in Kind::OF_SEGMENT {
+                set_aside(&folder, kind, segment.base)?.map_or(Ok(()), std::fs::remove_file).map_err(failed)?;
+            }
+        }
+        let end = self.truncate_active(to).map_err(failed)?;
+        self.end = end;
+        self.recovery_point = self.recovery_point.min(end);
+        self.keep_epochs(|epochs, _, end| epochs.truncate(end))?;
+        self.rebuild_producers(now)
+    }
+
+    /// Cuts the last segment before the batch that holds `to`, and returns where the log ends now.
+    fn truncate_active(&mut self, to: Offset) -> io::Result<Offset> {
+        let folder = Arc::clone(&self.folder);
+        let cut = self.active().find(to, &folder).map_err(io::Error::other)?;
+        let Some(cut) = cut else { return Ok(to) };
+        let active = self.active_mut();
+        active.cut(cut.position, &folder)?;
+        // A batch that begins before `to` goes whole, as in Kafka: batches are never split.
+        Ok(Offset::new(cut.header.base_offset).unwrap_or(to).min(to))
+    }
+
+    /// Empties the log, which begins again at `to`.
+    pub(super) fn truncate_whole(&mut self, to: Offset, now: WallMs) -> Result<(), LogError> {
+        self.appender = None;
+        let folder = Arc::clone(&self.folder);
+        for segment in self.segments.drain(..) {
+            for kind in Kind::OF_SEGMENT {
+                set_aside(&folder, kind, segment.base)?.map_or(Ok(()), std::fs::remove_file).map_err(io_at(&*folder))?;
+            }
+        }
+        self.segments.push(Segment::empty(to, now));
+        (self.start, self.end, self.recovery_point) = (to, to, to);
+        self.keep_epochs(|epochs, _, _| std::mem::take(epochs) != super::Epochs::default())?;
+        self.rebuild_producers(now)
+    }
+
+    /// Renames the folder so that no start finds the partition again; the rest is the job's.
+    pub fn delete(mut self) -> Result<Removal, LogError> {
+        self.appender = None;
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| LogError::Io { path: self.folder.to_path_buf(), source: io::Error::other(error) })?;
+        let unique: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        // Kafka shortens the name so that the whole stays within a file name's 255 bytes.
+        let mut name = self.tp.to_string();
+        name.truncate(255 - ".-delete".len() - unique.len());
+        let aside = self.folder.with_file_name(format!("{name}.{unique}-delete"));
+        std::fs::rename(&self.folder, &aside).map_err(io_at(&*self.folder))?;
+        Ok(Removal { paths: vec![aside] })
+    }
+
+    /// Aborted transactions of the active segment that end at `from` or behind are forgotten: they are about to be found again.
+    pub(super) fn forget_aborted(&mut self, from: Offset) -> io::Result<()> {
+        let folder = Arc::clone(&self.folder);
+        for segment in &mut self.segments {
+            let path = Kind::TxnIndex.path(&folder, segment.base);
+            let keep = segment.aborted.entries(&path)?.partition_point(|entry| AbortedTxn::from_bytes(entry).last < from.get());
+            segment.aborted.truncate(keep, &path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Renames a file out of the way, as Kafka does before it deletes one; `None` where there was none.
+pub(super) fn set_aside(folder: &Path, kind: Kind, offset: Offset) -> Result<Option<PathBuf>, LogError> {
+    let path = kind.path(folder, offset);
+    let mut aside = path.clone().into_os_string();
+    aside.push(".deleted");
+    match std::fs::rename(&path, &aside) {
+        Ok(()) => Ok(Some(aside.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LogError::Io { path, source }),
+    }
+}

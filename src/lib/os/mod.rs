@@ -1,0 +1,12 @@
+//! Files as the log needs them: appended through mapped windows, sent by `sendfile`, replaced whole, locked.
+//! The only module with `unsafe`. Must never know offsets, topics or what the bytes mean.
+
+mod appender;
+mod durable;
+mod file;
+mod map;
+
+pub use appender::{Appender, PrefaultJob, Prefaulted, WINDOW_BYTES_MAX};
+pub use durable::{LockFile, boot_id, remove_tree, replace_file, sync_folder, write_file};
+pub use file::{FileSlice, LogFile, sendfile};
+pub use map::ReadMap;
