@@ -5,7 +5,7 @@ use klog::wire::api::{ApiKey, reencode_request, reencode_response};
 use klog::wire::codec::{Reader, Writer};
 use klog::wire::header::{RequestHeader, read_response_header, write_response_header};
 
-fn unhex(text: &str) -> Vec<u8> {
+pub(crate) fn unhex(text: &str) -> Vec<u8> {
     assert!(text.len().is_multiple_of(2));
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }

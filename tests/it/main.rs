@@ -3,6 +3,7 @@
 
 mod cluster;
 mod golden;
+mod golden_records;
 mod rdkafka;
 mod support;
 mod tidy;
