@@ -5,7 +5,7 @@ use klog::wire::api::{ApiKey, reencode_request, reencode_response};
 use klog::wire::codec::{Reader, Writer};
 use klog::wire::header::{RequestHeader, read_response_header, write_response_header};
 
-pub(crate) fn unhex(text: &str) -> Vec<u8> {
+pub fn unhex(text: &str) -> Vec<u8> {
     assert!(text.len().is_multiple_of(2));
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
@@ -54,22 +54,29 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Every line of the golden frames, with where it stands.
+pub fn frame_lines() -> Vec<(String, String)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/frames");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut lines = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        lines.extend(text.lines().enumerate().map(|(at, line)| (format!("{name} line {}", at + 1), line.to_owned())));
+    }
+    lines
+}
+
 #[test]
 fn frames_of_kafka_and_its_clients() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/frames");
     let (mut lines, mut known) = (0, 0);
     let mut wrong = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        for (number, line) in std::fs::read_to_string(&path).unwrap().lines().enumerate() {
-            lines += 1;
-            match check(line) {
-                Ok(ours) => known += usize::from(ours),
-                Err(problem) => {
-                    wrong.push(format!("{name} line {}: {} {problem}", number + 1, line.split(' ').take(2).collect::<Vec<_>>().join(" ")))
-                }
-            }
+    for (name, line) in frame_lines() {
+        lines += 1;
+        match check(&line) {
+            Ok(ours) => known += usize::from(ours),
+            Err(problem) => wrong.push(format!("{name}: {} {problem}", line.split(' ').take(2).collect::<Vec<_>>().join(" "))),
         }
     }
     assert!(wrong.is_empty(), "{} of {lines} lines:\n{}", wrong.len(), wrong.join("\n"));

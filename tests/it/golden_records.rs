@@ -98,7 +98,7 @@ fn batches_in_frames_are_read_and_built_again() {
 #[test]
 fn batches_in_kafkas_segments_are_read_and_built_again() {
     let (mut batches, mut bytes) = (0, 0);
-    for entry in walk() {
+    for entry in segments() {
         let blob = fs::read(&entry).unwrap();
         bytes += blob.len();
         let mut all = split_batches(&blob);
@@ -109,7 +109,8 @@ fn batches_in_kafkas_segments_are_read_and_built_again() {
     assert!(batches == 30 && bytes == 4260, "{batches} batches in {bytes} bytes");
 }
 
-fn walk() -> Vec<PathBuf> {
+/// Kafka's segment files.
+pub fn segments() -> Vec<PathBuf> {
     let folders = fs::read_dir(golden("kafka-data")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     files.filter(|path| path.extension().is_some_and(|extension| extension == "log")).collect()

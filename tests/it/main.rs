@@ -4,6 +4,8 @@
 mod cluster;
 mod golden;
 mod golden_records;
+mod hostile_codec;
+mod memory;
 mod rdkafka;
 mod support;
 mod tidy;

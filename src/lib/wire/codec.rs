@@ -381,6 +381,18 @@ macro_rules! message {
             }
         }
 
+        #[cfg(test)]
+        impl $crate::wire::sample::Sample for $name {
+            #[allow(unused_variables, unused_mut)]
+            fn sample(v: $crate::wire::codec::Version, dice: &mut $crate::wire::sample::Dice) -> Self {
+                let mut message = $name::default();
+                $(if ($range).contains(&v.number) {
+                    message.$field = message!(@sample v, dice, [$($null)?]);
+                })*
+                message
+            }
+        }
+
         impl $crate::wire::codec::Nullable for $name {
             fn put_nullable(value: Option<&Self>, v: $crate::wire::codec::Version, out: &mut $crate::wire::codec::Writer) {
                 match value {
@@ -421,6 +433,10 @@ macro_rules! message {
         }
     };
     (@get $place:expr, $v:ident, $input:ident, $range:expr, [$tag:literal], $null:tt) => {};
+    (@sample $v:ident, $dice:ident, []) => { $crate::wire::sample::Sample::sample($v, $dice) };
+    (@sample $v:ident, $dice:ident, [$null:expr]) => {
+        $crate::wire::sample::sample_option(($null).contains(&$v.number), $v, $dice)
+    };
     (@get_value $v:ident, $input:ident, []) => { $crate::wire::codec::Wire::get($v, $input)? };
     (@get_value $v:ident, $input:ident, [$null:expr]) => {
         $crate::wire::codec::get_option(($null).contains(&$v.number), $v, $input)?

@@ -5,3 +5,7 @@ pub mod codec;
 pub mod error;
 pub mod header;
 pub mod records;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;

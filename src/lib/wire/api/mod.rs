@@ -114,6 +114,24 @@ macro_rules! apis {
             type Response = $module::$response;
         })*
 
+        /// Sets every message beside that of the `kafka-protocol` crate.
+        #[cfg(test)]
+        pub(super) fn beside_the_oracle(compared: &mut super::tests::Compared) {
+            $(
+                compared.message::<$module::$request, kafka_protocol::messages::$request>(ApiKey::$name, "request");
+                compared.message::<$module::$response, kafka_protocol::messages::$response>(ApiKey::$name, "response");
+            )*
+        }
+
+        /// Samples of every message in every version, with what encoding makes of them.
+        #[cfg(test)]
+        pub(super) fn for_every_sample(dice: &mut super::sample::Dice, each: &mut super::tests::EachSample<'_>) {
+            $(
+                super::tests::samples::<$module::$request>(ApiKey::$name, "request", dice, each);
+                super::tests::samples::<$module::$response>(ApiKey::$name, "response", dice, each);
+            )*
+        }
+
         /// Decodes a request body and encodes it again: what every codec test asks for. Bytes after the body are left out.
         pub fn reencode_request(api: ApiKey, version: i16, body: Bytes) -> Result<Vec<u8>, DecodeError> {
             match api { $(ApiKey::$name => reencode::<$module::$request>(api, version, body)),* }
