@@ -5,6 +5,7 @@ pub mod client;
 pub mod cluster;
 pub mod config;
 pub mod controller;
+pub mod group;
 pub mod log;
 pub mod os;
 pub mod types;

@@ -27,3 +27,5 @@ pub const COMPACTION_KEYS_MAX: usize = 2_000_000;
 
 /// The largest answer that a node's readiness probe reads, in bytes; its own three are a few hundred.
 pub const PROBE_ANSWER_BYTES_MAX: usize = 1 << 20;
+/// How many tombstones a group coordinator writes in one batch.
+pub const TOMBSTONES_PER_APPEND_MAX: usize = 1_000;

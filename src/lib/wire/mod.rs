@@ -3,6 +3,7 @@
 pub mod api;
 pub mod codec;
 pub mod error;
+pub mod group_records;
 pub mod header;
 pub mod records;
 #[cfg(test)]
