@@ -8,10 +8,10 @@ use super::event::{
     AppendFailure, CommitOffsets, Described, Effect, Event, GroupError, GroupRules, Join, Leaving, Listed, MemberId, Now, Reply, Sync,
     Ticket, Whom,
 };
-use super::group::Group;
 use super::join::refuse;
 use super::offsets::Committed;
 use super::record::Record;
+use super::state::Group;
 use super::timers::{Timer, Timers};
 use super::turn::{Appends, Then, Turn, UnderWay};
 use crate::types::{GroupId, PartitionIndex, Tick, TopicName, TopicPartition, limits};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::event::{GroupError, InstanceId, Join, JoinRefused, Joined, MemberId, Reply, Ticket};
-use super::group::{Group, Phase};
 use super::members::Member;
+use super::state::{Group, Phase};
 use super::timers::Timer;
 use super::turn::{Then, Turn};
 

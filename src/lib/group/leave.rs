@@ -1,8 +1,8 @@
 //! Leaving: members that go, or that an operator sends away by their static name.
 
 use super::event::{GroupError, Leaving};
-use super::group::{Group, Phase};
 use super::join::refuse;
+use super::state::{Group, Phase};
 use super::turn::Turn;
 
 impl Group {

@@ -17,8 +17,8 @@
 mod event;
 mod groups;
 
-mod group;
 mod members;
+mod state;
 
 mod join;
 mod leave;

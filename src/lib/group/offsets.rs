@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::event::{CommitOffsets, GroupError, OffsetToCommit, Reply, Ticket, Whom};
-use super::group::{Group, Phase};
 use super::record::Record;
+use super::state::{Group, Phase};
 use super::turn::{Then, Turn};
 use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicName, TopicPartition, WallMs};
 

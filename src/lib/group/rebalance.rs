@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::event::{GroupError, MemberId, Reply};
-use super::group::{Group, InitialDelay, Phase};
 use super::join::refuse;
+use super::state::{Group, InitialDelay, Phase};
 use super::timers::Timer;
 use super::turn::{Then, Turn};
 

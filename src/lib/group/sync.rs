@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::event::{Generation, GroupError, MemberId, Reply, Sync, Synced, Ticket};
-use super::group::{Group, Phase};
+use super::state::{Group, Phase};
 use super::timers::Timer;
 use super::turn::{Then, Turn};
 

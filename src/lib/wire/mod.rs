@@ -7,6 +7,6 @@ pub mod group_records;
 pub mod header;
 pub mod records;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
