@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::controller::ClusterImage;
+use crate::types::BrokerId;
+
 use super::node::Node;
 
 /// The surroundings of one request.
@@ -25,5 +28,10 @@ impl Context {
             Some(fixed) => (fixed.host.clone(), fixed.port),
             None => (self.local_addr.ip().to_canonical().to_string(), self.local_addr.port()),
         }
+    }
+    /// The host and port that this client should call a node by.
+    pub fn address_of(&self, id: BrokerId, image: &ClusterImage) -> (String, u16) {
+        let advertised = image.broker(id).and_then(|broker| broker.advertised.clone());
+        advertised.unwrap_or_else(|| self.advertised())
     }
 }

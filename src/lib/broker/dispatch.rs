@@ -59,7 +59,17 @@ macro_rules! served {
 }
 
 served! {
+    Metadata k03_metadata 0..=13;
     ApiVersions k18_api_versions 0..=4;
+    CreateTopics k19_create_topics 2..=7;
+    DeleteTopics k20_delete_topics 1..=6;
+    DescribeConfigs k32_describe_configs 1..=4;
+    AlterConfigs k33_alter_configs 0..=2;
+    CreatePartitions k37_create_partitions 0..=3;
+    IncrementalAlterConfigs k44_incremental_alter_configs 0..=1;
+    DescribeCluster k60_describe_cluster 0..=2;
+    ListConfigResources k74_list_config_resources 0..=1;
+    DescribeTopicPartitions k75_describe_topic_partitions 0..=0;
 }
 
 /// A request whose header is read and whose body is not.

@@ -9,8 +9,13 @@ mod connection;
 mod context;
 mod dispatch;
 mod handlers;
+mod metadata;
+mod metadata_log;
 mod outbox;
+mod to_wire;
 
 pub use context::Context;
+pub use metadata::{ControlError, Metadata, MetadataError};
+pub use metadata_log::MetadataLogError;
 pub use node::Node;
 pub use server::{Advertised, Server, ServerConfig, StartError};

@@ -13,9 +13,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
+use crate::log::FolderError;
 use crate::types::BrokerId;
 
 use super::connection;
+use super::metadata::MetadataError;
 use super::node::Node;
 
 /// How long open connections may take to finish what they are answering when the node stops.
@@ -71,13 +73,11 @@ pub enum StartError {
         error: io::Error,
     },
     /// The data folder cannot be used.
-    #[error("cannot use the data folder {}: {error}", path.display())]
-    Data {
-        /// The folder.
-        path: PathBuf,
-        /// The system's reason.
-        error: io::Error,
-    },
+    #[error("cannot use the data folder: {0}")]
+    Folder(#[from] FolderError),
+    /// The metadata in it cannot be used.
+    #[error("cannot use the data folder: {0}")]
+    Metadata(#[from] MetadataError),
 }
 
 /// A node that serves until it is stopped. Dropped without [`Server::stop`], it ends at once, as a crash would.
@@ -113,11 +113,10 @@ impl Connections {
 impl Server {
     /// Opens the data folder, binds the address and begins to serve. Needs a tokio runtime around it.
     pub async fn start(config: ServerConfig) -> Result<Server, StartError> {
-        std::fs::create_dir_all(&config.data).map_err(|error| StartError::Data { path: config.data.clone(), error })?;
-        let refused = |error| StartError::Listen { address: config.listen.clone(), error };
-        let listener = TcpListener::bind(&config.listen).await.map_err(refused)?;
+        let node = Arc::new(Node::new(config)?);
+        let refused = |error| StartError::Listen { address: node.config.listen.clone(), error };
+        let listener = TcpListener::bind(&node.config.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let node = Arc::new(Node::new(config));
         let connections = Arc::new(Connections::default());
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, node.clone(), connections.clone()));

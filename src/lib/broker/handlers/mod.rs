@@ -1,3 +1,22 @@
 //! What the node answers, a file per API key: each turns one request into one answer by asking the node's parts.
 
+pub mod k03_metadata;
 pub mod k18_api_versions;
+pub mod k19_create_topics;
+pub mod k20_delete_topics;
+pub mod k32_describe_configs;
+pub mod k33_alter_configs;
+pub mod k37_create_partitions;
+pub mod k44_incremental_alter_configs;
+pub mod k60_describe_cluster;
+pub mod k74_list_config_resources;
+pub mod k75_describe_topic_partitions;
+
+mod configs;
+
+/// Without an authorizer everybody may do everything that there is to do with a topic: bits of Kafka's `AclOperation`.
+const TOPIC_OPERATIONS: i32 = 3576;
+/// The same for the cluster.
+const CLUSTER_OPERATIONS: i32 = 8096;
+/// What stands there when nobody asked.
+const NOT_ASKED: i32 = i32::MIN;

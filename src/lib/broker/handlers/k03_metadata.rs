@@ -1,0 +1,124 @@
+//! Key 3, Metadata: the nodes, and the topics with their leaders.
+
+use std::collections::BTreeSet;
+
+use crate::controller::{ClusterImage, Topic};
+use crate::types::{BrokerId, TopicId, TopicName, Uuid};
+use crate::wire::api::k03_metadata::{MetadataRequest, MetadataResponse, RequestTopic, ResponseBroker, ResponsePartition, ResponseTopic};
+use crate::wire::error::ErrorCode;
+
+use super::super::context::Context;
+use super::{CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS};
+
+/// The first version in which a topic may be asked for by its id.
+const BY_ID_FROM: i16 = 12;
+/// Before it a client cannot forbid the creation of topics.
+const CREATION_ASKED_FROM: i16 = 4;
+
+/// Which topics are asked for.
+enum Asked {
+    All,
+    Names(Vec<String>),
+    Ids(Vec<TopicId>),
+    /// It cannot be said: each is answered with an error.
+    Badly(Vec<RequestTopic>),
+}
+
+/// Answers with what the image shows; a topic that is not there is made, and the client asks again (P15).
+pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> MetadataResponse {
+    let image = cx.node.image();
+    let operations = if request.include_topic_authorized_operations { TOPIC_OPERATIONS } else { NOT_ASKED };
+    let may_create = version < CREATION_ASKED_FROM || request.allow_auto_topic_creation;
+    let topics = match asked(version, request.topics) {
+        Asked::All => image.topics().map(|topic| known(topic, operations)).collect(),
+        Asked::Names(names) => {
+            let topics =
+                names.iter().map(|name| image.topic(name).map_or_else(|| unknown(name), |topic| known(topic, operations))).collect();
+            if may_create {
+                create(cx, &image, &names).await;
+            }
+            topics
+        }
+        Asked::Ids(ids) => ids.iter().map(|id| image.topic_by_id(*id).map_or_else(|| unknown_id(*id), |t| known(t, operations))).collect(),
+        Asked::Badly(topics) => topics.into_iter().map(bad).collect(),
+    };
+    MetadataResponse {
+        brokers: image.brokers().map(|broker| node(cx, broker.id, &image)).collect(),
+        cluster_id: Some(image.cluster_id().to_string()),
+        controller_id: cx.node.id().get(),
+        topics,
+        cluster_authorized_operations: if request.include_cluster_authorized_operations { CLUSTER_OPERATIONS } else { NOT_ASKED },
+        ..MetadataResponse::default()
+    }
+}
+
+/// In version 0 an empty list asks for all, later null does and an empty one asks for none (P14).
+fn asked(version: i16, topics: Option<Vec<RequestTopic>>) -> Asked {
+    let Some(topics) = topics else { return Asked::All };
+    if version == 0 && topics.is_empty() {
+        return Asked::All;
+    }
+    let by_id = topics.iter().any(|topic| topic.topic_id != Uuid::ZERO);
+    if by_id && BY_ID_FROM <= version {
+        let mut seen = BTreeSet::new();
+        let ids = topics.into_iter().map(|topic| topic.topic_id).filter(|id| *id != Uuid::ZERO);
+        return Asked::Ids(ids.filter(|id| seen.insert(*id)).collect());
+    }
+    if by_id || topics.iter().any(|topic| topic.name.is_none()) {
+        return Asked::Badly(topics);
+    }
+    let mut seen = BTreeSet::new();
+    Asked::Names(topics.into_iter().filter_map(|topic| topic.name).filter(|name| seen.insert(name.clone())).collect())
+}
+
+async fn create(cx: &Context, image: &ClusterImage, names: &[String]) {
+    if !cx.node.settings().auto_create_topics {
+        return;
+    }
+    let new: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| image.topic(name).is_none() && TopicName::new(name).is_ok()).collect();
+    if !new.is_empty() {
+        // Whatever comes of it, this answer says that they are not there yet; the client's next request sees the outcome.
+        let _ = cx.node.create_on_demand(&new).await;
+    }
+}
+
+fn node(cx: &Context, id: BrokerId, image: &ClusterImage) -> ResponseBroker {
+    let (host, port) = cx.address_of(id, image);
+    let rack = image.broker(id).and_then(|broker| broker.rack.clone());
+    ResponseBroker { node_id: id.get(), host, port: port.into(), rack }
+}
+
+fn known(topic: &Topic, operations: i32) -> ResponseTopic {
+    let partitions = topic.partitions.iter().zip(0..).map(|(partition, index)| ResponsePartition {
+        error_code: if partition.leader.is_some() { ErrorCode::None.code() } else { ErrorCode::LeaderNotAvailable.code() },
+        partition_index: index,
+        leader_id: partition.leader.map_or(-1, BrokerId::get),
+        leader_epoch: partition.leader_epoch.get(),
+        replica_nodes: partition.replicas.iter().map(|id| id.get()).collect(),
+        isr_nodes: partition.isr.iter().map(|id| id.get()).collect(),
+        offline_replicas: Vec::new(),
+    });
+    ResponseTopic {
+        name: Some(topic.name.to_string()),
+        topic_id: topic.id,
+        is_internal: topic.name.is_internal(),
+        partitions: partitions.collect(),
+        topic_authorized_operations: operations,
+        ..ResponseTopic::default()
+    }
+}
+
+fn unknown(name: &str) -> ResponseTopic {
+    let error = if TopicName::new(name).is_ok() { ErrorCode::UnknownTopicOrPartition } else { ErrorCode::InvalidTopicException };
+    ResponseTopic { error_code: error.code(), name: Some(name.to_owned()), ..ResponseTopic::default() }
+}
+
+fn unknown_id(id: TopicId) -> ResponseTopic {
+    ResponseTopic { error_code: ErrorCode::UnknownTopicId.code(), name: None, topic_id: id, ..ResponseTopic::default() }
+}
+
+fn bad(topic: RequestTopic) -> ResponseTopic {
+    let error_code = ErrorCode::InvalidRequest.code();
+    ResponseTopic { error_code, name: Some(topic.name.unwrap_or_default()), topic_id: topic.topic_id, ..ResponseTopic::default() }
+}
