@@ -7,5 +7,6 @@ mod golden_records;
 mod hostile_codec;
 mod memory;
 mod rdkafka;
+mod serve;
 mod support;
 mod tidy;
