@@ -145,6 +145,7 @@ fn of_client(error: &ClientError, message: String) -> Failure {
             failed("offset_out_of_range").hint("klog topic offsets shows what there is")
         }
         ClientError::Usage(_) | ClientError::TopicName(_) | ClientError::Config(_) => Failure::usage(message),
+        ClientError::RecordTooLarge { .. } => failed("record_too_large").hint("-X max.request.size=BYTES allows more"),
         ClientError::Closed(_) => failed("closed"),
     }
 }

@@ -132,11 +132,6 @@ impl Connection {
             .map_err(|source| ClientError::Malformed { address: self.address.to_string(), api: "ApiVersions", source })
     }
 
-    /// `host:port`.
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
     /// What the broker takes.
     pub fn ranges(&self) -> &ApiRanges {
         &self.ranges
@@ -252,13 +247,6 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.close("no longer used");
-    }
-}
-
-impl<R: Request> Pending<R> {
-    /// The version that was sent.
-    pub fn version(&self) -> i16 {
-        self.version
     }
 }
 

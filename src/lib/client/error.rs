@@ -145,6 +145,14 @@ pub enum ClientError {
     /// A property that is unknown or has a bad value.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A record that no request can hold.
+    #[error("the record has {bytes_len} bytes, more than {bytes_max} (max.request.size)")]
+    RecordTooLarge {
+        /// Bytes of the record.
+        bytes_len: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
     /// The producer or consumer was closed.
     #[error("the {0} is closed")]
     Closed(&'static str),
@@ -255,6 +263,9 @@ impl ClientError {
             ClientError::Usage(text) => ClientError::Usage(text),
             ClientError::TopicName(error) => ClientError::TopicName(error.clone()),
             ClientError::Config(error) => ClientError::Config(error.clone()),
+            ClientError::RecordTooLarge { bytes_len, bytes_max } => {
+                ClientError::RecordTooLarge { bytes_len: *bytes_len, bytes_max: *bytes_max }
+            }
             ClientError::Closed(what) => ClientError::Closed(what),
         }
     }

@@ -1,9 +1,6 @@
 //! The client library: connections, metadata, producer, consumer and admin calls of any Kafka cluster.
 //! Owns retries, deadlines and what is known of the cluster; must never know how a broker works inside, nor what a tool prints.
 
-// Until producer and consumer are whole.
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -45,8 +42,6 @@ struct Shared {
     config: ClientConfig,
     slots: Mutex<BTreeMap<(Target, Lane), Arc<Slot>>>,
     cluster: RwLock<Arc<Cluster>>,
-    /// Held during a refresh, so that many who miss the same leader ask once. Says when the last one ended.
-    refreshing: tokio::sync::Mutex<Option<Instant>>,
     coordinators: Mutex<BTreeMap<String, BrokerId>>,
 }
 
@@ -96,13 +91,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Client {
     /// Reaches a server of `bootstrap.servers` and learns the brokers. Fails within seconds where none can be reached.
     pub async fn connect(config: ClientConfig) -> Result<Client, ClientError> {
-        let shared = Shared {
-            config,
-            slots: Mutex::default(),
-            cluster: RwLock::default(),
-            refreshing: tokio::sync::Mutex::default(),
-            coordinators: Mutex::default(),
-        };
+        let shared = Shared { config, slots: Mutex::default(), cluster: RwLock::default(), coordinators: Mutex::default() };
         let client = Client { shared: Arc::new(shared) };
         client.metadata(Topics::None).await?;
         Ok(client)
@@ -156,17 +145,6 @@ impl Client {
             }
         })
         .await
-    }
-
-    /// Asks again about these topics and the brokers, unless someone did since `seen`.
-    pub(crate) async fn refresh(&self, seen: Instant, names: &[TopicName]) -> Result<(), ClientError> {
-        let mut last = self.shared.refreshing.lock().await;
-        if last.is_some_and(|last| seen < last) {
-            return Ok(());
-        }
-        let answer = self.metadata_once(Topics::Named(names), false).await;
-        *last = Some(Instant::now());
-        answer.map(|_| ())
     }
 
     async fn metadata_once(&self, topics: Topics<'_>, create: bool) -> Result<Arc<Cluster>, ClientError> {

@@ -29,3 +29,7 @@ pub const COMPACTION_KEYS_MAX: usize = 2_000_000;
 pub const PROBE_ANSWER_BYTES_MAX: usize = 1 << 20;
 /// How many tombstones a group coordinator writes in one batch.
 pub const TOMBSTONES_PER_APPEND_MAX: usize = 1_000;
+/// Steps in which a producer's batch is charged to `buffer.memory`, in bytes.
+pub const PRODUCER_CHARGE_STEP: usize = 16 << 10;
+/// Buffers of finished batches that a producer keeps for others.
+pub const PRODUCER_BUFFERS_KEPT: usize = 16;

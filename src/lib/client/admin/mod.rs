@@ -11,6 +11,7 @@ mod topics;
 
 pub use cluster::{ClusterInfo, LogDirInfo, PartitionSize};
 pub use configs::{AlterConfig, AlterOp, ConfigEntry, ConfigKind, ConfigResource, ConfigSource, ConfigSynonym};
+pub(crate) use groups::Membership;
 pub use groups::{CommittedOffset, GroupInfo, GroupListing, GroupMember};
 pub use offsets::{ListedOffset, OffsetSpec};
 pub use topics::{CreatedTopic, NewTopic};

@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 use super::{Admin, ClientError, Each, by_topic};
 use crate::client::{Isolation, Topics};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition, WallMs};
-use crate::wire::api::k02_list_offsets::{ListOffsetsRequest, RequestPartition as ListPartition, RequestTopic as ListTopic};
-use crate::wire::api::k21_delete_records::{DeleteRecordsRequest, RequestPartition as DeletePartition, RequestTopic as DeleteTopic};
+use crate::wire::api::Request;
+use crate::wire::api::k02_list_offsets::{
+    ListOffsetsRequest, ListOffsetsResponse, RequestPartition as ListPartition, RequestTopic as ListTopic,
+};
+use crate::wire::api::k21_delete_records::{
+    DeleteRecordsRequest, DeleteRecordsResponse, RequestPartition as DeletePartition, RequestTopic as DeleteTopic,
+};
 use crate::wire::api::k23_offset_for_leader_epoch::{
-    OffsetForLeaderEpochRequest, RequestPartition as EpochPartition, RequestTopic as EpochTopic,
+    OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, RequestPartition as EpochPartition, RequestTopic as EpochTopic,
 };
 use crate::wire::error::ErrorCode;
 
@@ -57,7 +62,7 @@ impl Admin {
         asked: &[(TopicPartition, OffsetSpec)],
         isolation: Isolation,
     ) -> Result<Each<TopicPartition, ListedOffset>, ClientError> {
-        self.at_leaders(asked, async |leader, items: &[(TopicPartition, OffsetSpec)]| {
+        let build = |items: &[(TopicPartition, OffsetSpec)]| {
             let topic = |(name, partitions): (String, Vec<(i32, OffsetSpec)>)| ListTopic {
                 name,
                 partitions: partitions
@@ -65,13 +70,14 @@ impl Admin {
                     .map(|(partition_index, spec)| ListPartition { partition_index, current_leader_epoch: -1, timestamp: spec.wire() })
                     .collect(),
             };
-            let request = ListOffsetsRequest {
+            ListOffsetsRequest {
                 replica_id: -1,
                 isolation_level: isolation.wire(),
                 topics: by_topic(items).into_iter().map(topic).collect(),
                 timeout_ms: self.timeout_ms(),
-            };
-            let response = self.client.call(leader, &request).await?;
+            }
+        };
+        let read = |response: ListOffsetsResponse| {
             let mut answers = Answers::new();
             for topic in response.topics {
                 for partition in topic.partitions {
@@ -85,14 +91,14 @@ impl Admin {
                     answers.push((tp, done));
                 }
             }
-            Ok(answers)
-        })
-        .await
+            answers
+        };
+        self.at_leaders(asked, build, read).await
     }
 
     /// Deletes the records before an offset; `None` is the high watermark. Gives where each log starts now.
     pub async fn delete_records(&self, asked: &[(TopicPartition, Option<Offset>)]) -> Result<Each<TopicPartition, Offset>, ClientError> {
-        self.at_leaders(asked, async |leader, items: &[(TopicPartition, Option<Offset>)]| {
+        let build = |items: &[(TopicPartition, Option<Offset>)]| {
             let topic = |(name, partitions): (String, Vec<(i32, Option<Offset>)>)| DeleteTopic {
                 name,
                 partitions: partitions
@@ -100,8 +106,9 @@ impl Admin {
                     .map(|(partition_index, offset)| DeletePartition { partition_index, offset: offset.map_or(-1, Offset::get) })
                     .collect(),
             };
-            let request = DeleteRecordsRequest { topics: by_topic(items).into_iter().map(topic).collect(), timeout_ms: self.timeout_ms() };
-            let response = self.client.call(leader, &request).await?;
+            DeleteRecordsRequest { topics: by_topic(items).into_iter().map(topic).collect(), timeout_ms: self.timeout_ms() }
+        };
+        let read = |response: DeleteRecordsResponse| {
             let mut answers = Answers::new();
             for topic in response.topics {
                 for partition in topic.partitions {
@@ -111,9 +118,9 @@ impl Admin {
                     answers.push((tp, done));
                 }
             }
-            Ok(answers)
-        })
-        .await
+            answers
+        };
+        self.at_leaders(asked, build, read).await
     }
 
     /// For each epoch, the largest one that is not newer and where it ends; `None` where the leader knows no such epoch.
@@ -121,7 +128,7 @@ impl Admin {
         &self,
         asked: &[(TopicPartition, LeaderEpoch)],
     ) -> Result<Each<TopicPartition, Option<(LeaderEpoch, Offset)>>, ClientError> {
-        self.at_leaders(asked, async |leader, items: &[(TopicPartition, LeaderEpoch)]| {
+        let build = |items: &[(TopicPartition, LeaderEpoch)]| {
             let topic = |(topic, partitions): (String, Vec<(i32, LeaderEpoch)>)| EpochTopic {
                 topic,
                 partitions: partitions
@@ -129,8 +136,9 @@ impl Admin {
                     .map(|(partition, epoch)| EpochPartition { partition, current_leader_epoch: -1, leader_epoch: epoch.get() })
                     .collect(),
             };
-            let request = OffsetForLeaderEpochRequest { replica_id: -1, topics: by_topic(items).into_iter().map(topic).collect() };
-            let response = self.client.call(leader, &request).await?;
+            OffsetForLeaderEpochRequest { replica_id: -1, topics: by_topic(items).into_iter().map(topic).collect() }
+        };
+        let read = |response: OffsetForLeaderEpochResponse| {
             let mut answers = Answers::new();
             for topic in response.topics {
                 for partition in topic.partitions {
@@ -140,21 +148,19 @@ impl Admin {
                     answers.push((tp, done));
                 }
             }
-            Ok(answers)
-        })
-        .await
+            answers
+        };
+        self.at_leaders(asked, build, read).await
     }
 
     /// Asks each partition's leader, again after retriable errors, until `default.api.timeout.ms` is over. A missing topic or
     /// partition is final at once.
-    async fn at_leaders<T, A>(
+    async fn at_leaders<R: Request, T, A: Clone>(
         &self,
         asked: &[(TopicPartition, A)],
-        send: impl AsyncFn(BrokerId, &[(TopicPartition, A)]) -> Result<Answers<T>, ClientError>,
-    ) -> Result<Each<TopicPartition, T>, ClientError>
-    where
-        A: Clone,
-    {
+        build: impl Fn(&[(TopicPartition, A)]) -> R,
+        read: impl Fn(R::Response) -> Answers<T>,
+    ) -> Result<Each<TopicPartition, T>, ClientError> {
         let mut done: BTreeMap<TopicPartition, Result<T, ClientError>> = BTreeMap::new();
         let mut left: BTreeMap<TopicPartition, A> = asked.iter().cloned().collect();
         let mut names: Vec<TopicName> = left.keys().map(|tp| tp.topic.clone()).collect();
@@ -168,11 +174,11 @@ impl Admin {
             }
             let mut failed: BTreeMap<TopicPartition, ClientError> = BTreeMap::new();
             for (leader, items) in self.leaders(&mut left, &mut done, &mut failed) {
-                match send(leader, &items).await {
+                match self.client.call(leader, &build(&items)).await {
                     Err(error) if !error.is_retriable() => return Err(error),
                     Err(error) => failed.extend(items.into_iter().map(|(tp, _)| (tp, error.again()))),
-                    Ok(answers) => {
-                        for (tp, answer) in answers {
+                    Ok(response) => {
+                        for (tp, answer) in read(response) {
                             match answer {
                                 Err(error) if is_worth_asking_again(&error) => drop(failed.insert(tp, error)),
                                 answer => {
