@@ -1,11 +1,13 @@
 //! Tests that look at klog from outside, in one binary.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod api_versions;
 mod cluster;
 mod golden;
 mod golden_records;
 mod hostile_codec;
 mod memory;
+mod raw;
 mod rdkafka;
 mod serve;
 mod support;
