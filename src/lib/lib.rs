@@ -8,5 +8,6 @@ pub mod controller;
 pub mod group;
 pub mod log;
 pub mod os;
+pub mod replica;
 pub mod types;
 pub mod wire;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::os::FileSlice;
 use crate::wire::api::ApiKey;
 use crate::wire::api::k18_api_versions::{ApiVersionsResponse, ResponseApiKey};
 use crate::wire::codec::{Reader, Wire};
@@ -23,6 +24,34 @@ pub struct Close;
 /// An answer that is still in work.
 pub type Later = Pin<Box<dyn Future<Output = Result<Answers, Close>> + Send>>;
 
+/// An answer, and the regions of files that belong into its gaps.
+#[derive(Debug)]
+pub struct Answer<R> {
+    /// The message.
+    pub response: R,
+    /// What its `Records::Elsewhere` count.
+    pub slices: Vec<FileSlice>,
+}
+
+impl<R> From<R> for Answer<R> {
+    fn from(response: R) -> Self {
+        Answer { response, slices: Vec::new() }
+    }
+}
+
+/// What a handler that works in place comes to: the two hot keys have such, so that a request which need not wait costs no task and no
+/// allocation.
+pub enum Step<R> {
+    /// The answer is there.
+    Done(Answer<R>),
+    /// No answer is awaited.
+    Silent,
+    /// The connection is to be closed instead of an answer.
+    Close,
+    /// The answer needs others.
+    Later(Pin<Box<dyn Future<Output = Answer<R>> + Send>>),
+}
+
 /// How far a request came in place.
 pub enum Begun {
     /// It is answered, or wants no answer.
@@ -31,34 +60,49 @@ pub enum Begun {
     InWork(Later),
 }
 
-/// `Name module MIN..=MAX;`: the key's name, the handler's module, and the versions that are advertised.
+/// `Name module MIN..=MAX;`: the key's name, the handler's module, and the versions that are advertised. A handler's `begin` answers in
+/// place where it can; a handler's `handle` is awaited.
 macro_rules! served {
-    ($($name:ident $module:ident $min:literal..=$max:literal;)*) => {
+    (
+        in place { $($place_name:ident $place_module:ident $place_min:literal..=$place_max:literal;)* }
+        $($name:ident $module:ident $min:literal..=$max:literal;)*
+    ) => {
         /// What ApiVersions tells: the same on every node of a cluster (P13), and a key only where its handler is.
         pub const SERVED: &[ResponseApiKey] = &[
+            $(ResponseApiKey { api_key: ApiKey::$place_name as i16, min_version: $place_min, max_version: $place_max },)*
             $(ResponseApiKey { api_key: ApiKey::$name as i16, min_version: $min, max_version: $max }),*
         ];
 
-        fn begin_known(cx: &Arc<Context>, request: Decoding) -> Result<Begun, Close> {
+        fn begin_known(cx: &Arc<Context>, request: Decoding, out: &mut Answers) -> Result<Begun, Close> {
             match request.api {
-                $(ApiKey::$name => {
-                    let cx = cx.clone();
-                    let (api, version, correlation_id) = (request.api, request.version, request.correlation_id);
-                    let request = request.decode()?;
-                    Ok(Begun::InWork(Box::pin(async move {
-                        let response = $module::handle(&cx, version, request).await;
-                        let mut answers = Answers::default();
-                        answers.put(api, version, correlation_id, &response);
-                        Ok(answers)
-                    })))
-                })*
+                $(ApiKey::$place_name => served!(@in_place $place_module, cx, request, out),)*
+                $(ApiKey::$name => served!(@awaited $module, cx, request, out),)*
+                // Keys that we can decode but do not serve.
                 _ => Err(Close),
             }
         }
     };
+    (@in_place $module:ident, $cx:ident, $request:ident, $out:ident) => {{
+        let (place, request) = $request.decode()?;
+        place.take($module::begin($cx, place.version, request), $out)
+    }};
+    (@awaited $module:ident, $cx:ident, $request:ident, $out:ident) => {{
+        let cx = $cx.clone();
+        let (place, request) = $request.decode()?;
+        Ok(Begun::InWork(Box::pin(async move {
+            let response = $module::handle(&cx, place.version, request).await;
+            let mut answers = Answers::default();
+            place.put(&Answer::from(response), &mut answers);
+            Ok(answers)
+        })))
+    }};
 }
 
 served! {
+    in place {
+        Produce k00_produce 0..=13;
+        Fetch k01_fetch 4..=18;
+    }
     Metadata k03_metadata 0..=13;
     ApiVersions k18_api_versions 0..=4;
     CreateTopics k19_create_topics 2..=7;
@@ -72,18 +116,48 @@ served! {
     DescribeTopicPartitions k75_describe_topic_partitions 0..=0;
 }
 
-/// A request whose header is read and whose body is not.
-struct Decoding {
+/// Which answer a request wants.
+#[derive(Clone, Copy)]
+struct Place {
     api: ApiKey,
     version: i16,
     correlation_id: i32,
+}
+
+impl Place {
+    fn put<R: Wire>(self, answer: &Answer<R>, out: &mut Answers) {
+        out.put(self.api, self.version, self.correlation_id, &answer.response, &answer.slices);
+    }
+
+    fn take<R: Wire + 'static>(self, step: Step<R>, out: &mut Answers) -> Result<Begun, Close> {
+        match step {
+            Step::Done(answer) => self.put(&answer, out),
+            Step::Silent => (),
+            Step::Close => return Err(Close),
+            Step::Later(later) => {
+                return Ok(Begun::InWork(Box::pin(async move {
+                    let mut answers = Answers::default();
+                    self.put(&later.await, &mut answers);
+                    Ok(answers)
+                })));
+            }
+        }
+        Ok(Begun::Done)
+    }
+}
+
+/// A request whose header is read and whose body is not.
+struct Decoding {
+    api: ApiKey,
+    place: Place,
     body: Reader,
 }
 
 impl Decoding {
     /// Reads the body. Bytes after it are ignored, a body cut short closes the connection (protocol §4.6.1).
-    fn decode<R: Wire>(mut self) -> Result<R, Close> {
-        R::get(self.api.version(self.version), &mut self.body).map_err(|_| Close)
+    fn decode<R: Wire>(mut self) -> Result<(Place, R), Close> {
+        let request = R::get(self.api.version(self.place.version), &mut self.body).map_err(|_| Close)?;
+        Ok((self.place, request))
     }
 }
 
@@ -100,10 +174,10 @@ pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<B
     let served = SERVED.iter().find(|served| served.api_key == key).ok_or(Close)?;
     let known = api.checked_version(version).is_ok() && served.min_version <= version && version <= served.max_version;
     match (known, api) {
-        (true, _) => begin_known(cx, Decoding { api, version, correlation_id, body }),
+        (true, _) => begin_known(cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out),
         (false, ApiKey::ApiVersions) => {
             let response: ApiVersionsResponse = k18_api_versions::unknown_version(served);
-            out.put(api, 0, correlation_id, &response);
+            out.put(api, 0, correlation_id, &response, &[]);
             Ok(Begun::Done)
         }
         (false, _) => Err(Close),

@@ -231,7 +231,11 @@ impl Node {
             return Ok(reply);
         }
         log.append(&records).map_err(ControlError::Storage)?;
+        let mut next = ClusterImage::clone(&image);
+        records.iter().for_each(|record| next.apply(record));
         drop(image);
+        // What is written down stands, so a partition that cannot be opened now is offline and tried again at the next change.
+        let _ = self.follow(&next);
         let Shown { image, config } = self.metadata.publish(&records);
         if log.is_long(config.metadata_snapshot_bytes) {
             // When that fails the long log is still whole, and it is tried again after the next command.

@@ -5,6 +5,7 @@ mod server;
 
 pub mod node;
 
+mod background;
 mod connection;
 mod context;
 mod dispatch;
@@ -12,10 +13,15 @@ mod handlers;
 mod metadata;
 mod metadata_log;
 mod outbox;
+mod partition;
+mod partitions;
+mod sessions;
 mod to_wire;
 
 pub use context::Context;
 pub use metadata::{ControlError, Metadata, MetadataError};
 pub use metadata_log::MetadataLogError;
-pub use node::Node;
+pub use node::{InternalError, Node};
+pub use partition::{Isolation, Marks, Partition, PartitionReadError, ReadAsk, ReadGot, WriteError, Written};
+pub use partitions::{Partitions, PartitionsError, Table, Topic};
 pub use server::{Advertised, Server, ServerConfig, StartError};

@@ -16,9 +16,11 @@ use crate::config::Settings;
 use crate::log::FolderError;
 use crate::types::BrokerId;
 
+use super::background;
 use super::connection;
 use super::metadata::MetadataError;
 use super::node::Node;
+use super::partitions::PartitionsError;
 
 /// How long open connections may take to finish what they are answering when the node stops.
 const STOP_GRACE: Duration = Duration::from_millis(300);
@@ -75,6 +77,9 @@ pub enum StartError {
     /// The data folder cannot be used.
     #[error("cannot use the data folder: {0}")]
     Folder(#[from] FolderError),
+    /// A partition cannot be opened.
+    #[error("cannot use the data folder: {0}")]
+    Partitions(#[from] PartitionsError),
     /// The metadata in it cannot be used.
     #[error("cannot use the data folder: {0}")]
     Metadata(#[from] MetadataError),
@@ -113,12 +118,15 @@ impl Connections {
 impl Server {
     /// Opens the data folder, binds the address and begins to serve. Needs a tokio runtime around it.
     pub async fn start(config: ServerConfig) -> Result<Server, StartError> {
-        let node = Arc::new(Node::new(config)?);
+        let opened = tokio::task::spawn_blocking(move || Node::open(config)).await;
+        let node = Arc::new(opened.expect("opening returns its errors and is not cancelled")?);
         let refused = |error| StartError::Listen { address: node.config.listen.clone(), error };
         let listener = TcpListener::bind(&node.config.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let connections = Arc::new(Connections::default());
         let mut tasks = JoinSet::new();
+        tasks.spawn(background::housekeeping(node.clone()));
+        tasks.spawn(background::checkpoints(node.clone()));
         tasks.spawn(accept(listener, node.clone(), connections.clone()));
         Ok(Server { node, address, connections, tasks })
     }
@@ -143,6 +151,9 @@ impl Server {
             }
         };
         let _ = tokio::time::timeout(STOP_GRACE, ended).await;
+        let node = self.node;
+        // A log that does not close is found out at the next start: the folder is not marked as clean then.
+        let _ = tokio::task::spawn_blocking(move || node.partitions.close(&node.clock)).await;
     }
 }
 

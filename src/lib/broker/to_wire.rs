@@ -1,9 +1,13 @@
 //! What went wrong, as codes of the wire: the only place where they are made. No `_` arms, so a new error cannot ship without its code.
 
 use crate::controller::Refusal;
+use crate::log::{AppendError, InvalidBatch, ReadError};
+use crate::replica;
 use crate::wire::error::ErrorCode;
 
 use super::metadata::ControlError;
+use super::partition::{DeleteRecordsError, PartitionReadError, WriteError};
+use super::sessions::SessionError;
 
 /// The code of the controller's refusal.
 pub fn refusal(refusal: &Refusal) -> ErrorCode {
@@ -34,5 +38,104 @@ pub fn control(error: &ControlError) -> ErrorCode {
     match error {
         ControlError::Storage(_) => ErrorCode::KafkaStorageError,
         ControlError::Stopping => ErrorCode::BrokerNotAvailable,
+    }
+}
+
+/// Why a producer's batch is not sound.
+pub fn invalid_batch(error: &InvalidBatch) -> ErrorCode {
+    match error {
+        InvalidBatch::Corrupt(_) => ErrorCode::CorruptMessage,
+        InvalidBatch::NoBatch
+        | InvalidBatch::MoreThanOne
+        | InvalidBatch::OldFormat { .. }
+        | InvalidBatch::BaseOffset { .. }
+        | InvalidBatch::Count { .. }
+        | InvalidBatch::Control
+        | InvalidBatch::Sequence { .. }
+        | InvalidBatch::Malformed(_)
+        | InvalidBatch::NullKeys { .. } => ErrorCode::InvalidRecord,
+        InvalidBatch::UnsupportedCompression { .. } => ErrorCode::UnsupportedCompressionType,
+        InvalidBatch::TooLarge { .. } => ErrorCode::MessageTooLarge,
+        InvalidBatch::LargerThanSegment { .. } => ErrorCode::RecordListTooLarge,
+        InvalidBatch::Timestamps { .. } => ErrorCode::InvalidTimestamp,
+    }
+}
+
+/// Why a leader's work was refused.
+pub fn not_leading(refusal: &replica::Refusal) -> ErrorCode {
+    match refusal {
+        replica::Refusal::NotLeader { .. } => ErrorCode::NotLeaderOrFollower,
+        replica::Refusal::Fenced { .. } => ErrorCode::FencedLeaderEpoch,
+        replica::Refusal::UnknownEpoch { .. } => ErrorCode::UnknownLeaderEpoch,
+        replica::Refusal::TooFewInSync { .. } => ErrorCode::NotEnoughReplicas,
+    }
+}
+
+/// Why a batch was not appended.
+pub fn append(error: &AppendError) -> ErrorCode {
+    match error {
+        AppendError::Io(_) | AppendError::Poisoned => ErrorCode::KafkaStorageError,
+        AppendError::OutOfOrderSequence { .. } => ErrorCode::OutOfOrderSequenceNumber,
+        AppendError::OldProducerEpoch { .. } => ErrorCode::InvalidProducerEpoch,
+        AppendError::TransactionOpen { .. } => ErrorCode::InvalidTxnState,
+        AppendError::OldCoordinatorEpoch { .. } => ErrorCode::TransactionCoordinatorFenced,
+        AppendError::NotNext { .. } | AppendError::Damaged(_) => ErrorCode::CorruptMessage,
+    }
+}
+
+/// Why a partition took no batch.
+pub fn write(error: &WriteError) -> ErrorCode {
+    match error {
+        WriteError::Refused(error) => not_leading(error),
+        WriteError::Append(error) => append(error),
+        WriteError::Gone => ErrorCode::UnknownTopicOrPartition,
+    }
+}
+
+/// How waiting for replicas ended.
+pub fn outcome(outcome: replica::Outcome) -> ErrorCode {
+    match outcome {
+        replica::Outcome::Committed => ErrorCode::None,
+        replica::Outcome::TooFewInSync => ErrorCode::NotEnoughReplicasAfterAppend,
+        replica::Outcome::TimedOut => ErrorCode::RequestTimedOut,
+        replica::Outcome::LeaderChanged => ErrorCode::NotLeaderOrFollower,
+    }
+}
+
+/// Why a log has nothing to read there.
+pub fn log_read(error: &ReadError) -> ErrorCode {
+    match error {
+        ReadError::OutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+        ReadError::Io(_) | ReadError::Damaged { .. } => ErrorCode::KafkaStorageError,
+    }
+}
+
+/// Why a partition has nothing to read there.
+pub fn read(error: &PartitionReadError) -> ErrorCode {
+    match error {
+        PartitionReadError::Refused(error) => not_leading(error),
+        PartitionReadError::Read(error) => log_read(error),
+        PartitionReadError::EpochUnknown { .. } => ErrorCode::OffsetOutOfRange,
+        PartitionReadError::Gone => ErrorCode::UnknownTopicOrPartition,
+    }
+}
+
+/// Why records were not deleted.
+#[allow(dead_code)] // until key 21 has its handler
+pub fn delete_records(error: &DeleteRecordsError) -> ErrorCode {
+    match error {
+        DeleteRecordsError::Refused(error) => not_leading(error),
+        DeleteRecordsError::OutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+        DeleteRecordsError::Log(_) => ErrorCode::KafkaStorageError,
+        DeleteRecordsError::Gone => ErrorCode::UnknownTopicOrPartition,
+    }
+}
+
+/// Why a fetch session cannot go on.
+pub fn session(error: SessionError) -> ErrorCode {
+    match error {
+        SessionError::NotFound { .. } => ErrorCode::FetchSessionIdNotFound,
+        SessionError::WrongEpoch { .. } => ErrorCode::InvalidFetchSessionEpoch,
+        SessionError::TopicForm { .. } => ErrorCode::FetchSessionTopicIdError,
     }
 }

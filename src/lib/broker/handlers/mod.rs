@@ -1,5 +1,7 @@
 //! What the node answers, a file per API key: each turns one request into one answer by asking the node's parts.
 
+pub mod k00_produce;
+pub mod k01_fetch;
 pub mod k03_metadata;
 pub mod k18_api_versions;
 pub mod k19_create_topics;

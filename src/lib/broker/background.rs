@@ -1,0 +1,29 @@
+//! What a node does without being asked: rolls, retention, syncs, forgotten producers, and notes for the next start.
+//! Owns when; must never know what is due: the logs say that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::node::Node;
+
+/// How often each log is asked what is due: settings that are given in milliseconds are kept to about that.
+const HOUSEKEEPING_EVERY: Duration = Duration::from_secs(1);
+
+/// Runs until it is dropped.
+pub async fn housekeeping(node: Arc<Node>) {
+    loop {
+        tokio::time::sleep(HOUSEKEEPING_EVERY).await;
+        let node = node.clone();
+        // A log in trouble refuses appends itself; here is nobody who could be told.
+        let _ = tokio::task::spawn_blocking(move || node.partitions.housekeeping(&node.clock)).await;
+    }
+}
+
+/// Notes how far the logs are, so that the next start reads little again.
+pub async fn checkpoints(node: Arc<Node>) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(node.settings().flush_checkpoint_ms)).await;
+        let node = node.clone();
+        let _ = tokio::task::spawn_blocking(move || node.partitions.checkpoint()).await;
+    }
+}

@@ -1,0 +1,467 @@
+//! One partition on this node: its log and its rules under one lock, and everybody who waits for it.
+//! Executes what the core asks for; must never decide who may write or how far records are committed.
+//!
+//! Whoever appends drives the partition in place, on its own task: nothing is queued. What takes long (syncing, readying the next window)
+//! is a job that runs on a blocking thread and takes the lock again to report.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, oneshot};
+
+use crate::log::{
+    AbortedTxn, AppendError, Appended, FlushJob, Housekeeping, Log, LogConfig, LogError, ReadError, ValidBatch, ValidateRules,
+};
+use crate::os::FileSlice;
+use crate::replica::{Acks, Assignment, Effect, Event, Outcome, Refusal, Replica, Ticket};
+use crate::types::{BrokerId, LeaderEpoch, Offset, Tick, TopicId, TopicPartition, WallMs};
+
+/// Kafka's read isolation levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Everything below the high watermark.
+    Uncommitted,
+    /// Everything below the last stable offset.
+    Committed,
+}
+
+/// One partition on this node.
+#[derive(Debug)]
+pub struct Partition {
+    tp: TopicPartition,
+    topic_id: TopicId,
+    state: Mutex<State>,
+    /// What a producer's batch must be like; beside the lock, so that batches are checked without it.
+    rules: RwLock<Arc<ValidateRules>>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// `None` once it is closed or deleted.
+    log: Option<Log>,
+    replica: Replica,
+    /// Fetches that wait for records.
+    fetches: Vec<Arc<Notify>>,
+    /// Producers that wait for replicas.
+    producers: BTreeMap<Ticket, oneshot::Sender<Outcome>>,
+    tickets: u64,
+    effects: Vec<Effect>,
+}
+
+/// Why the partition did not take a batch.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// This node may not, or not now.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The log does not take it.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The partition is being closed or deleted.
+    #[error("the partition is gone")]
+    Gone,
+}
+
+/// Why nothing was read.
+#[derive(Debug, thiserror::Error)]
+pub enum PartitionReadError {
+    /// This node may not, or not now.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The log has nothing there.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The reader's last epoch is none that this log knows.
+    #[error("leader epoch {epoch} is not known")]
+    EpochUnknown {
+        /// As asked.
+        epoch: LeaderEpoch,
+    },
+    /// The partition is being closed or deleted.
+    #[error("the partition is gone")]
+    Gone,
+}
+
+/// A batch that was taken.
+#[derive(Debug)]
+pub struct Written {
+    /// Where it stands.
+    pub appended: Appended,
+    /// Where the log begins.
+    pub log_start: Offset,
+    /// Whether every replica in sync has it already.
+    pub committed: bool,
+    /// What `flush.messages` asks to be synced before the answer.
+    pub flush: Option<FlushJob>,
+}
+
+impl Written {
+    /// The offset after its last record.
+    pub fn end(&self) -> Offset {
+        self.appended.last.next()
+    }
+}
+
+/// What a reader asks of one partition.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadAsk {
+    /// The first offset wanted, as it came.
+    pub from: i64,
+    /// Bytes at most.
+    pub bytes_max: usize,
+    /// Whether the first batch comes even if it is larger.
+    pub first_batch_always: bool,
+    /// How far the reader may see.
+    pub isolation: Isolation,
+    /// The leader epoch that the reader knows.
+    pub epoch: Option<LeaderEpoch>,
+    /// The epoch of the last record that the reader has.
+    pub last_epoch: Option<LeaderEpoch>,
+    /// Whether a replica that does not lead may answer.
+    pub any_replica: bool,
+}
+
+/// What a reader gets.
+#[derive(Debug)]
+pub struct ReadGot {
+    /// How far records are committed.
+    pub high_watermark: Offset,
+    /// How far transactions have ended.
+    pub last_stable: Offset,
+    /// Where the log begins.
+    pub log_start: Offset,
+    /// The batches, where they lie.
+    pub slice: Option<FileSlice>,
+    /// Aborted transactions among them, for a reader of committed records.
+    pub aborted: Option<Vec<AbortedTxn>>,
+    /// Where the reader's log leaves ours: the largest epoch both have, and its end here. It gets no records then.
+    pub diverging: Option<(LeaderEpoch, Offset)>,
+}
+
+/// The marks of a partition at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// Where the log begins.
+    pub log_start: Offset,
+    /// How far records are committed.
+    pub high_watermark: Offset,
+    /// How far transactions have ended.
+    pub last_stable: Offset,
+    /// Where the next record goes.
+    pub log_end: Offset,
+    /// The leader's epoch.
+    pub leader_epoch: LeaderEpoch,
+    /// The newest epoch that wrote here.
+    pub latest_epoch: Option<LeaderEpoch>,
+    /// What is on the disk.
+    pub recovery_point: Offset,
+}
+
+impl Partition {
+    /// A partition over an open log.
+    pub fn new(me: BrokerId, log: Log, assignment: Assignment, high_watermark: Offset) -> Partition {
+        let config = log.config();
+        let (min_in_sync, rules) = (config.topic.min_insync_replicas, config.rules(true));
+        let replica = Replica::new(me, assignment, min_in_sync, high_watermark, log.end());
+        let (tp, topic_id) = (log.tp().clone(), log.topic_id());
+        let state = State { log: Some(log), replica, fetches: Vec::new(), producers: BTreeMap::new(), tickets: 0, effects: Vec::new() };
+        Partition { tp, topic_id, state: Mutex::new(state), rules: RwLock::new(Arc::new(rules)) }
+    }
+
+    /// Which one it is.
+    pub fn tp(&self) -> &TopicPartition {
+        &self.tp
+    }
+
+    /// Which life of its topic it belongs to.
+    pub fn topic_id(&self) -> TopicId {
+        self.topic_id
+    }
+
+    /// What a batch must be like.
+    pub fn rules(&self) -> Arc<ValidateRules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A panic while the lock was held is a broken invariant of ours; the process aborts on it where that matters, and a lock that
+    /// survived one is as good as any other.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends a checked batch.
+    pub fn append(self: &Arc<Self>, batch: &ValidBatch, acks: Acks, tick: Tick, now: WallMs) -> Result<Written, WriteError> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let epoch = state.replica.admit(acks)?;
+        let log = state.log.as_mut().ok_or(WriteError::Gone)?;
+        let appended = log.append_as_leader(batch, epoch, now)?;
+        let (end, log_start) = (log.end(), log.start());
+        let flush = if log.flush_due(now) { log.flush_job().ok().flatten() } else { None };
+        let prefault = log.prefault_job();
+        if !appended.duplicate {
+            state.step(tick, Event::Appended { end });
+        }
+        let committed = state.replica.is_committed(appended.last.next());
+        drop(guard);
+        if let Some(job) = prefault {
+            let partition = Arc::clone(self);
+            tokio::task::spawn_blocking(move || {
+                let made = job.run();
+                if let Some(log) = &mut partition.lock().log {
+                    log.prefaulted(made);
+                }
+            });
+        }
+        Ok(Written { appended, log_start, committed, flush })
+    }
+
+    /// Waits until everything below `upto` is committed, no longer than until `deadline`.
+    pub async fn committed(&self, upto: Offset, tick: Tick, deadline: Tick) -> Outcome {
+        let (sender, mut receiver) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            state.tickets += 1;
+            let ticket = Ticket(state.tickets);
+            state.producers.insert(ticket, sender);
+            state.step(tick, Event::Await { ticket, upto, deadline });
+        }
+        let patience = std::time::Duration::from_millis(deadline.ms_since(tick));
+        if let Ok(outcome) = tokio::time::timeout(patience, &mut receiver).await {
+            return outcome.unwrap_or(Outcome::LeaderChanged);
+        }
+        self.lock().step(deadline, Event::Timer);
+        receiver.await.unwrap_or(Outcome::LeaderChanged)
+    }
+
+    /// Runs a flush on this thread and takes note of it.
+    pub fn flush(&self, job: FlushJob, now: WallMs) -> Result<(), LogError> {
+        let flushed = job.run();
+        match &mut self.lock().log {
+            Some(log) => log.flushed(flushed, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Where a reader finds what it asks for.
+    pub fn read(&self, ask: &ReadAsk) -> Result<ReadGot, PartitionReadError> {
+        let state = self.lock();
+        if ask.any_replica {
+            state.replica.known(ask.epoch)?
+        } else {
+            state.replica.lead(ask.epoch)?
+        };
+        let log = state.log.as_ref().ok_or(PartitionReadError::Gone)?;
+        let marks = state.marks(log);
+        let Some(from) = Offset::new(ask.from) else {
+            return Err(ReadError::OutOfRange { from: Offset::ZERO, start: marks.log_start, end: marks.log_end }.into());
+        };
+        let mut got = ReadGot {
+            high_watermark: marks.high_watermark,
+            last_stable: marks.last_stable,
+            log_start: marks.log_start,
+            slice: None,
+            aborted: None,
+            diverging: None,
+        };
+        if let Some(asked) = ask.last_epoch {
+            let (epoch, end) = state.end_of_epoch(log, asked).ok_or(PartitionReadError::EpochUnknown { epoch: asked })?;
+            if epoch < asked || end < from {
+                got.diverging = Some((epoch, end));
+                return Ok(got);
+            }
+        }
+        let upper = match ask.isolation {
+            Isolation::Uncommitted => marks.high_watermark,
+            Isolation::Committed => marks.last_stable,
+        };
+        got.slice = log.read(from, ask.bytes_max, upper, ask.first_batch_always)?;
+        if ask.isolation == Isolation::Committed {
+            got.aborted = Some(match &got.slice {
+                Some(_) => log.aborted(from, upper)?,
+                None => Vec::new(),
+            });
+        }
+        Ok(got)
+    }
+
+    /// Has `wake` called whenever there may be more to read, until [`Partition::unwatch`].
+    pub fn watch(&self, wake: &Arc<Notify>) {
+        self.lock().fetches.push(Arc::clone(wake));
+    }
+
+    /// Ends [`Partition::watch`].
+    pub fn unwatch(&self, wake: &Arc<Notify>) {
+        self.lock().fetches.retain(|other| !Arc::ptr_eq(other, wake));
+    }
+
+    /// The marks, for a caller that knows this leader epoch, where it says one.
+    pub fn marks(&self, epoch: Option<LeaderEpoch>) -> Result<Marks, PartitionReadError> {
+        let state = self.lock();
+        state.replica.lead(epoch)?;
+        let log = state.log.as_ref().ok_or(PartitionReadError::Gone)?;
+        Ok(state.marks(log))
+    }
+
+    /// How far records are committed, as far as this node knows.
+    pub fn high_watermark(&self) -> Offset {
+        self.lock().replica.high_watermark()
+    }
+
+    /// Asks the log something, whoever leads.
+    pub fn with_log<R>(&self, ask: impl FnOnce(&Log) -> R) -> Option<R> {
+        self.lock().log.as_ref().map(ask)
+    }
+
+    /// The largest epoch not above `epoch` and its end, as the leader knows it (KIP-101).
+    pub fn end_of_epoch(
+        &self,
+        known: Option<LeaderEpoch>,
+        epoch: LeaderEpoch,
+    ) -> Result<Option<(LeaderEpoch, Offset)>, PartitionReadError> {
+        let state = self.lock();
+        state.replica.lead(known)?;
+        let log = state.log.as_ref().ok_or(PartitionReadError::Gone)?;
+        Ok(state.end_of_epoch(log, epoch))
+    }
+
+    /// Raises the log's start; `None` is up to the high watermark. Returns where it begins now.
+    pub fn delete_records(&self, before: Option<Offset>) -> Result<Offset, DeleteRecordsError> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        state.replica.lead(None)?;
+        let high_watermark = state.replica.high_watermark();
+        let log = state.log.as_mut().ok_or(DeleteRecordsError::Gone)?;
+        let before = before.unwrap_or(high_watermark);
+        if high_watermark < before || before < log.start() {
+            return Err(DeleteRecordsError::OutOfRange { before, start: log.start(), high_watermark });
+        }
+        log.advance_start(before)?;
+        Ok(log.start())
+    }
+
+    /// A copy of committed batches from `from` on, one at least where there is one; `None` at the high watermark.
+    pub fn read_copy(&self, from: Offset, bytes_max: usize) -> Result<Option<Bytes>, PartitionReadError> {
+        let slice = {
+            let state = self.lock();
+            let log = state.log.as_ref().ok_or(PartitionReadError::Gone)?;
+            log.read(from.max(log.start()), bytes_max, state.replica.high_watermark(), true)?
+        };
+        let bytes = slice.map(|slice| slice.to_vec()).transpose().map_err(ReadError::from)?;
+        Ok(bytes.map(Bytes::from))
+    }
+
+    /// The controller decided anew.
+    pub fn assigned(&self, tick: Tick, assignment: Assignment) {
+        let mut state = self.lock();
+        if *state.replica.assignment() != assignment {
+            state.step(tick, Event::Assigned(assignment));
+            state.wake();
+        }
+    }
+
+    /// The topic's settings changed.
+    pub fn configure(&self, tick: Tick, config: &Arc<LogConfig>) {
+        let mut state = self.lock();
+        if state.log.as_ref().is_none_or(|log| log.config() == config) {
+            return;
+        }
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config.rules(true));
+        let min_in_sync = config.topic.min_insync_replicas;
+        if let Some(log) = &mut state.log {
+            log.set_config(Arc::clone(config));
+        }
+        state.step(tick, Event::MinInSync(min_in_sync));
+    }
+
+    /// What is due: to be called about once a second.
+    pub fn housekeeping(&self, now: WallMs) -> Result<Housekeeping, LogError> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let high_watermark = state.replica.high_watermark();
+        match &mut state.log {
+            Some(log) => log.housekeeping(now, high_watermark),
+            None => Ok(Housekeeping::default()),
+        }
+    }
+
+    /// Takes the log out, to be closed or deleted; whoever waits is told.
+    pub fn take_log(&self) -> Option<Log> {
+        let mut state = self.lock();
+        state.producers.clear();
+        state.wake();
+        state.log.take()
+    }
+}
+
+/// Why records were not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteRecordsError {
+    /// This node may not.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Only what is committed and still there can be deleted.
+    #[error("offset {before} lies outside of {start} to {high_watermark}")]
+    OutOfRange {
+        /// As asked.
+        before: Offset,
+        /// The log's start.
+        start: Offset,
+        /// How far records are committed.
+        high_watermark: Offset,
+    },
+    /// The file system said no.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The partition is being closed or deleted.
+    #[error("the partition is gone")]
+    Gone,
+}
+
+impl State {
+    /// Lets the core take an event, and does what it asks for.
+    fn step(&mut self, tick: Tick, event: Event) {
+        let mut effects = std::mem::take(&mut self.effects);
+        self.replica.step(tick, event, &mut effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::HighWatermarkMoved(_) => self.wake(),
+                Effect::Complete { ticket, outcome } => {
+                    // Who stopped waiting has nothing to be told.
+                    let _ = self.producers.remove(&ticket).map(|sender| sender.send(outcome));
+                }
+            }
+        }
+        self.effects = effects;
+    }
+
+    fn wake(&self) {
+        self.fetches.iter().for_each(|wake| wake.notify_one());
+    }
+
+    fn marks(&self, log: &Log) -> Marks {
+        let high_watermark = self.replica.high_watermark();
+        Marks {
+            log_start: log.start(),
+            high_watermark,
+            last_stable: log.first_unstable(high_watermark).map_or(high_watermark, |first| first.min(high_watermark)),
+            log_end: log.end(),
+            leader_epoch: self.replica.assignment().leader_epoch,
+            latest_epoch: log.latest_epoch(),
+            recovery_point: log.recovery_point(),
+        }
+    }
+
+    /// The leader's own epoch counts from its first moment, though it has not written anything yet.
+    fn end_of_epoch(&self, log: &Log, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
+        let current = self.replica.assignment().leader_epoch;
+        if epoch == current {
+            return Some((epoch, log.end()));
+        }
+        if current < epoch || log.latest_epoch().is_none_or(|latest| latest < epoch && current < epoch) {
+            return None;
+        }
+        log.end_of_epoch(epoch)
+    }
+}
