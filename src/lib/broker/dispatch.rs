@@ -103,15 +103,21 @@ served! {
         Produce k00_produce 0..=13;
         Fetch k01_fetch 4..=18;
     }
+    ListOffsets k02_list_offsets 1..=11;
     Metadata k03_metadata 0..=13;
     ApiVersions k18_api_versions 0..=4;
     CreateTopics k19_create_topics 2..=7;
     DeleteTopics k20_delete_topics 1..=6;
+    DeleteRecords k21_delete_records 0..=2;
+    InitProducerId k22_init_producer_id 0..=5;
+    OffsetForLeaderEpoch k23_offset_for_leader_epoch 2..=4;
     DescribeConfigs k32_describe_configs 1..=4;
     AlterConfigs k33_alter_configs 0..=2;
+    DescribeLogDirs k35_describe_log_dirs 1..=5;
     CreatePartitions k37_create_partitions 0..=3;
     IncrementalAlterConfigs k44_incremental_alter_configs 0..=1;
     DescribeCluster k60_describe_cluster 0..=2;
+    DescribeProducers k61_describe_producers 0..=0;
     ListConfigResources k74_list_config_resources 0..=1;
     DescribeTopicPartitions k75_describe_topic_partitions 0..=0;
 }

@@ -15,6 +15,7 @@ mod metadata_log;
 mod outbox;
 mod partition;
 mod partitions;
+mod producer_ids;
 mod sessions;
 mod to_wire;
 

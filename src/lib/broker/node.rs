@@ -13,6 +13,7 @@ use crate::wire::records::{BatchView, RecordError, split_batches};
 use super::metadata::Metadata;
 use super::partition::{Partition, PartitionReadError, WriteError};
 use super::partitions::{Partitions, PartitionsError, Wanted};
+use super::producer_ids::ProducerIds;
 use super::server::{ServerConfig, StartError};
 use super::sessions::FetchSessions;
 
@@ -30,6 +31,8 @@ pub struct Node {
     pub metadata: Metadata,
     /// The partitions that this node has.
     pub partitions: Partitions,
+    /// The producer ids that it may give out.
+    pub producer_ids: ProducerIds,
     sessions: Mutex<FetchSessions>,
 }
 
@@ -68,7 +71,8 @@ impl Node {
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).expect("the system always has randomness");
         let sessions = FetchSessions::new(metadata.config().fetch_sessions_max, u64::from_le_bytes(seed));
-        let node = Node { config, clock, folder, metadata, partitions, sessions: Mutex::new(sessions) };
+        let node =
+            Node { config, clock, folder, metadata, partitions, producer_ids: ProducerIds::default(), sessions: Mutex::new(sessions) };
         let image = node.metadata.image();
         node.partitions.open(&node.wanted(&image))?;
         Ok(node)

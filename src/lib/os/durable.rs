@@ -62,6 +62,22 @@ impl LockFile {
     }
 }
 
+/// How much a file system holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// All of it, in bytes.
+    pub bytes_total: u64,
+    /// What may still be written, in bytes.
+    pub bytes_usable: u64,
+}
+
+/// The space of the file system that `path` is on.
+pub fn disk_space(path: &Path) -> io::Result<DiskSpace> {
+    let stat = nix::sys::statvfs::statvfs(path)?;
+    let unit = stat.fragment_size();
+    Ok(DiskSpace { bytes_total: stat.blocks().saturating_mul(unit), bytes_usable: stat.blocks_available().saturating_mul(unit) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

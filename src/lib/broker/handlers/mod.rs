@@ -2,15 +2,21 @@
 
 pub mod k00_produce;
 pub mod k01_fetch;
+pub mod k02_list_offsets;
 pub mod k03_metadata;
 pub mod k18_api_versions;
 pub mod k19_create_topics;
 pub mod k20_delete_topics;
+pub mod k21_delete_records;
+pub mod k22_init_producer_id;
+pub mod k23_offset_for_leader_epoch;
 pub mod k32_describe_configs;
 pub mod k33_alter_configs;
+pub mod k35_describe_log_dirs;
 pub mod k37_create_partitions;
 pub mod k44_incremental_alter_configs;
 pub mod k60_describe_cluster;
+pub mod k61_describe_producers;
 pub mod k74_list_config_resources;
 pub mod k75_describe_topic_partitions;
 
