@@ -105,6 +105,15 @@ served! {
     }
     ListOffsets k02_list_offsets 1..=11;
     Metadata k03_metadata 0..=13;
+    OffsetCommit k08_offset_commit 2..=10;
+    OffsetFetch k09_offset_fetch 1..=10;
+    FindCoordinator k10_find_coordinator 0..=6;
+    JoinGroup k11_join_group 0..=9;
+    Heartbeat k12_heartbeat 0..=4;
+    LeaveGroup k13_leave_group 0..=5;
+    SyncGroup k14_sync_group 0..=5;
+    DescribeGroups k15_describe_groups 0..=6;
+    ListGroups k16_list_groups 0..=5;
     ApiVersions k18_api_versions 0..=4;
     CreateTopics k19_create_topics 2..=7;
     DeleteTopics k20_delete_topics 1..=6;
@@ -115,7 +124,9 @@ served! {
     AlterConfigs k33_alter_configs 0..=2;
     DescribeLogDirs k35_describe_log_dirs 1..=5;
     CreatePartitions k37_create_partitions 0..=3;
+    DeleteGroups k42_delete_groups 0..=2;
     IncrementalAlterConfigs k44_incremental_alter_configs 0..=1;
+    OffsetDelete k47_offset_delete 0..=0;
     DescribeCluster k60_describe_cluster 0..=2;
     DescribeProducers k61_describe_producers 0..=0;
     ListConfigResources k74_list_config_resources 0..=1;

@@ -9,6 +9,7 @@ mod background;
 mod connection;
 mod context;
 mod dispatch;
+mod groups;
 mod handlers;
 mod metadata;
 mod metadata_log;
@@ -20,6 +21,7 @@ mod sessions;
 mod to_wire;
 
 pub use context::Context;
+pub use groups::{GroupCoordinators, Unavailable};
 pub use metadata::{ControlError, Metadata, MetadataError};
 pub use metadata_log::MetadataLogError;
 pub use node::{InternalError, Node};

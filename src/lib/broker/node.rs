@@ -10,6 +10,7 @@ use crate::replica::{Acks, Outcome};
 use crate::types::{BrokerId, Clock, Offset, SystemClock, TopicPartition};
 use crate::wire::records::{BatchView, RecordError, split_batches};
 
+use super::groups::GroupCoordinators;
 use super::metadata::Metadata;
 use super::partition::{Partition, PartitionReadError, WriteError};
 use super::partitions::{Partitions, PartitionsError, Wanted};
@@ -18,8 +19,6 @@ use super::server::{ServerConfig, StartError};
 use super::sessions::FetchSessions;
 
 /// A running node. Handlers reach it through [`super::Context::node`].
-///
-/// A part that is still to come has its place here: `groups` (`broker/groups.rs`).
 pub struct Node {
     /// How the node was started.
     pub config: ServerConfig,
@@ -31,6 +30,8 @@ pub struct Node {
     pub metadata: Metadata,
     /// The partitions that this node has.
     pub partitions: Partitions,
+    /// The group coordinators over them.
+    pub groups: GroupCoordinators,
     /// The producer ids that it may give out.
     pub producer_ids: ProducerIds,
     sessions: Mutex<FetchSessions>,
@@ -71,8 +72,16 @@ impl Node {
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).expect("the system always has randomness");
         let sessions = FetchSessions::new(metadata.config().fetch_sessions_max, u64::from_le_bytes(seed));
-        let node =
-            Node { config, clock, folder, metadata, partitions, producer_ids: ProducerIds::default(), sessions: Mutex::new(sessions) };
+        let node = Node {
+            config,
+            clock,
+            folder,
+            metadata,
+            partitions,
+            groups: GroupCoordinators::default(),
+            producer_ids: ProducerIds::default(),
+            sessions: Mutex::new(sessions),
+        };
         let image = node.metadata.image();
         node.partitions.open(&node.wanted(&image))?;
         Ok(node)

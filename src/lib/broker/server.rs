@@ -18,6 +18,7 @@ use crate::types::BrokerId;
 
 use super::background;
 use super::connection;
+use super::groups;
 use super::metadata::MetadataError;
 use super::node::Node;
 use super::partitions::PartitionsError;
@@ -127,6 +128,7 @@ impl Server {
         let mut tasks = JoinSet::new();
         tasks.spawn(background::housekeeping(node.clone()));
         tasks.spawn(background::checkpoints(node.clone()));
+        tasks.spawn(groups::run(node.clone()));
         tasks.spawn(accept(listener, node.clone(), connections.clone()));
         Ok(Server { node, address, connections, tasks })
     }

@@ -1,10 +1,12 @@
 //! What went wrong, as codes of the wire: the only place where they are made. No `_` arms, so a new error cannot ship without its code.
 
 use crate::controller::Refusal;
+use crate::group::{AppendFailure, GroupError};
 use crate::log::{AppendError, InvalidBatch, ReadError};
 use crate::replica;
 use crate::wire::error::ErrorCode;
 
+use super::groups::Unavailable;
 use super::metadata::ControlError;
 use super::partition::{DeleteRecordsError, PartitionReadError, WriteError};
 use super::sessions::SessionError;
@@ -137,5 +139,44 @@ pub fn session(error: SessionError) -> ErrorCode {
         SessionError::NotFound { .. } => ErrorCode::FetchSessionIdNotFound,
         SessionError::WrongEpoch { .. } => ErrorCode::InvalidFetchSessionEpoch,
         SessionError::TopicForm { .. } => ErrorCode::FetchSessionTopicIdError,
+    }
+}
+
+/// Why a group's request is refused.
+pub fn group(error: GroupError) -> ErrorCode {
+    match error {
+        GroupError::InvalidGroupId => ErrorCode::InvalidGroupId,
+        GroupError::InvalidSessionTimeout => ErrorCode::InvalidSessionTimeout,
+        GroupError::InconsistentProtocol => ErrorCode::InconsistentGroupProtocol,
+        GroupError::MemberIdRequired => ErrorCode::MemberIdRequired,
+        GroupError::UnknownMember => ErrorCode::UnknownMemberId,
+        GroupError::IllegalGeneration => ErrorCode::IllegalGeneration,
+        GroupError::FencedInstance => ErrorCode::FencedInstanceId,
+        GroupError::RebalanceInProgress => ErrorCode::RebalanceInProgress,
+        GroupError::GroupFull => ErrorCode::GroupMaxSizeReached,
+        GroupError::NonEmptyGroup => ErrorCode::NonEmptyGroup,
+        GroupError::GroupNotFound => ErrorCode::GroupIdNotFound,
+        GroupError::SubscribedToTopic => ErrorCode::GroupSubscribedToTopic,
+        GroupError::MetadataTooLarge => ErrorCode::OffsetMetadataTooLarge,
+        GroupError::Dead | GroupError::NotCommitted(AppendFailure::NotReplicated) => ErrorCode::CoordinatorNotAvailable,
+        GroupError::NotCommitted(AppendFailure::NotLeader | AppendFailure::Storage) => ErrorCode::NotCoordinator,
+        GroupError::NotCommitted(AppendFailure::TooLarge) => ErrorCode::UnknownServerError,
+    }
+}
+
+/// Why offsets are not committed.
+pub fn commit(error: GroupError) -> ErrorCode {
+    match error {
+        GroupError::NotCommitted(AppendFailure::TooLarge) => ErrorCode::InvalidCommitOffsetSize,
+        other => group(other),
+    }
+}
+
+/// Why no coordinator answers.
+pub fn unavailable(unavailable: Unavailable) -> ErrorCode {
+    match unavailable {
+        Unavailable::NotCoordinator => ErrorCode::NotCoordinator,
+        Unavailable::Loading => ErrorCode::CoordinatorLoadInProgress,
+        Unavailable::Unreadable => ErrorCode::CoordinatorNotAvailable,
     }
 }

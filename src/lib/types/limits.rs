@@ -33,3 +33,5 @@ pub const TOMBSTONES_PER_APPEND_MAX: usize = 1_000;
 pub const PRODUCER_CHARGE_STEP: usize = 16 << 10;
 /// Buffers of finished batches that a producer keeps for others.
 pub const PRODUCER_BUFFERS_KEPT: usize = 16;
+/// How long a request waits for a group coordinator that is still reading its partition, before it is told to come again.
+pub const COORDINATOR_LOAD_WAIT: std::time::Duration = std::time::Duration::from_secs(1);

@@ -28,10 +28,14 @@ pub async fn handle(cx: &Context, version: i16, request: DeleteTopicsRequest) ->
         }
     }
     match cx.node.control(Command::DeleteTopics(keys.clone())).await {
-        Ok(Reply::Deleted(deleted)) => responses.extend(deleted.into_iter().map(|(key, removed)| match removed {
-            Ok(removed) => ResponseTopic { name: Some(removed.name.to_string()), topic_id: removed.id, ..ResponseTopic::default() },
-            Err(refusal) => failed(key, code(version, &refusal), refusal.to_string()),
-        })),
+        Ok(Reply::Deleted(deleted)) => {
+            let gone = deleted.iter().filter_map(|(_, removed)| Some(removed.as_ref().ok()?.name.clone()));
+            cx.node.forget_offsets_in(gone.collect());
+            responses.extend(deleted.into_iter().map(|(key, removed)| match removed {
+                Ok(removed) => ResponseTopic { name: Some(removed.name.to_string()), topic_id: removed.id, ..ResponseTopic::default() },
+                Err(refusal) => failed(key, code(version, &refusal), refusal.to_string()),
+            }));
+        }
         Ok(other) => unreachable!("DeleteTopics is answered by Deleted, not {other:?}"),
         Err(error) => responses.extend(keys.into_iter().map(|key| failed(key, to_wire::control(&error), error.to_string()))),
     }

@@ -4,6 +4,15 @@ pub mod k00_produce;
 pub mod k01_fetch;
 pub mod k02_list_offsets;
 pub mod k03_metadata;
+pub mod k08_offset_commit;
+pub mod k09_offset_fetch;
+pub mod k10_find_coordinator;
+pub mod k11_join_group;
+pub mod k12_heartbeat;
+pub mod k13_leave_group;
+pub mod k14_sync_group;
+pub mod k15_describe_groups;
+pub mod k16_list_groups;
 pub mod k18_api_versions;
 pub mod k19_create_topics;
 pub mod k20_delete_topics;
@@ -14,13 +23,16 @@ pub mod k32_describe_configs;
 pub mod k33_alter_configs;
 pub mod k35_describe_log_dirs;
 pub mod k37_create_partitions;
+pub mod k42_delete_groups;
 pub mod k44_incremental_alter_configs;
+pub mod k47_offset_delete;
 pub mod k60_describe_cluster;
 pub mod k61_describe_producers;
 pub mod k74_list_config_resources;
 pub mod k75_describe_topic_partitions;
 
 mod configs;
+mod groups;
 
 /// Without an authorizer everybody may do everything that there is to do with a topic: bits of Kafka's `AclOperation`.
 const TOPIC_OPERATIONS: i32 = 3576;
