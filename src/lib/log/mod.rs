@@ -5,6 +5,7 @@
 
 mod append;
 mod clean;
+mod compact;
 mod epochs;
 mod error;
 mod flush;
@@ -30,6 +31,7 @@ use crate::wire::records;
 
 pub use append::Appended;
 pub use clean::{AbortedRange, CleanRules, Cleaner, KeyOffsets};
+pub use compact::{CompactJob, Compacted};
 pub use error::{AppendError, LogError, ReadError};
 pub use flush::{FlushJob, FlushedTo};
 pub use folder::{Checkpoint, DataFolder, FolderError, FolderMeta, FoundPartition, Offsets, Shutdown};
@@ -99,6 +101,8 @@ pub struct Log {
     producers: Producers,
     /// Where the newest producer snapshot is.
     snapshot_at: Option<Offset>,
+    /// Everything below was compacted.
+    cleaned_to: Offset,
     poisoned: bool,
     /// Since the last housekeeping.
     touched: bool,

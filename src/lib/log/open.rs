@@ -14,12 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::append::{EPOCH_FILE, marker_of};
+use super::compact::COMPACTING;
 use super::epochs::Epochs;
 use super::error::io_at;
+use super::keep::set_aside;
 use super::producers::Producers;
 use super::segment::{FileLens, Kind, Segment};
 use super::{Log, LogConfig, LogError, Shutdown, snapshot};
-use crate::os::{ReadMap, write_file};
+use crate::os::{ReadMap, remove_tree, write_file};
 use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition, WallMs};
 use crate::wire::records::BatchView;
 
@@ -83,12 +85,13 @@ impl Log {
             epochs,
             producers: Producers::default(),
             snapshot_at: None,
+            cleaned_to: Offset::ZERO,
             poisoned: false,
             touched: false,
             last_flush: now,
             bytes_since_snapshot: 0,
         };
-        log.open_segments(opened)?;
+        log.open_segments(opened, &listing)?;
         log.start = opened.log_start.max(log.segments.first().map_or(Offset::ZERO, |first| first.base));
         if log.end < log.start {
             log.truncate_whole(opened.log_start, now)?;
@@ -103,12 +106,14 @@ impl Log {
         Ok(log)
     }
 
-    fn open_segments(&mut self, opened: OpenAs) -> Result<(), LogError> {
+    fn open_segments(&mut self, opened: OpenAs, listing: &Listing) -> Result<(), LogError> {
         let mut i = 0;
-        while i < self.segments.len() {
+        while let Some(base) = self.segments.get(i).map(|segment| segment.base) {
             let last = i + 1 == self.segments.len();
             let next = self.segments.get(i + 1).map(|next| next.base);
+            let indexed = listing.segments.get(&base).is_none_or(|lens| lens.log == 0 || (lens.has_index && lens.has_timeindex));
             let from = match opened.shutdown {
+                _ if !last && !indexed => Some(ScanFrom::Start),
                 Shutdown::Clean => last.then_some(ScanFrom::LastEntry),
                 // The last but one too: the process may have died between making the next file and closing this one.
                 Shutdown::ProcessDied => (self.segments.len() <= i + 2).then_some(ScanFrom::LastEntry),
@@ -119,10 +124,11 @@ impl Log {
             };
             if let Some(from) = from {
                 let cut = self.open_scan(i, from).map_err(io_at(&*self.folder))?;
-                // What follows a hole is not a log's continuation.
-                if !last && (cut || next != Some(self.end)) {
+                // What follows a hole is not a log's continuation. A gap without a hole is: compaction leaves them.
+                if !last && cut {
                     self.open_drop_behind(i)?;
                 }
+                self.open_drop_covered(i)?;
             }
             i += 1;
         }
@@ -181,11 +187,21 @@ impl Log {
         if self.segments.len() == i + 2 && self.segments.get(i + 1).is_some_and(|next| next.base == end && next.bytes_len == 0) {
             return Ok(());
         }
-        for segment in self.segments.drain(i + 1..) {
+        let behind: Vec<Segment> = self.segments.drain(i + 1..).collect();
+        self.open_remove(&behind)
+    }
+
+    /// Takes out segments whose offsets the `i`th has: compaction put it in their place, and did not come to remove them.
+    fn open_drop_covered(&mut self, i: usize) -> Result<(), LogError> {
+        let covered = self.segments.iter().skip(i + 1).take_while(|next| next.base < self.end).count();
+        let covered: Vec<Segment> = self.segments.drain(i + 1..i + 1 + covered).collect();
+        self.open_remove(&covered)
+    }
+
+    fn open_remove(&self, segments: &[Segment]) -> Result<(), LogError> {
+        for segment in segments {
             for kind in Kind::OF_SEGMENT {
-                super::keep::set_aside(&self.folder, kind, segment.base)?
-                    .map_or(Ok(()), std::fs::remove_file)
-                    .map_err(io_at(&*self.folder))?;
+                set_aside(&self.folder, kind, segment.base)?.map_or(Ok(()), std::fs::remove_file).map_err(io_at(&*self.folder))?;
             }
         }
         Ok(())
@@ -263,6 +279,7 @@ fn open_batch(bytes: &[u8], end: Offset) -> Option<BatchView<'_>> {
 /// What is in the folder, without what an earlier run was about to delete.
 fn open_listing(folder: &Path) -> Result<Listing, LogError> {
     std::fs::create_dir_all(folder).map_err(io_at(folder))?;
+    remove_tree(&folder.join(COMPACTING)).map_err(io_at(folder))?;
     let mut listing = Listing::default();
     for entry in std::fs::read_dir(folder).map_err(io_at(folder))? {
         let entry = entry.map_err(io_at(folder))?;
@@ -277,8 +294,8 @@ fn open_listing(folder: &Path) -> Result<Listing, LogError> {
         let mut lens = |set: fn(&mut FileLens, u64)| len().map(|len| set(listing.segments.entry(base).or_default(), len));
         match suffix {
             "log" => lens(|lens, len| lens.log = len)?,
-            "index" => lens(|lens, len| lens.index = len)?,
-            "timeindex" => lens(|lens, len| lens.timeindex = len)?,
+            "index" => lens(|lens, len| (lens.index, lens.has_index) = (len, true))?,
+            "timeindex" => lens(|lens, len| (lens.timeindex, lens.has_timeindex) = (len, true))?,
             "txnindex" => lens(|lens, len| lens.txnindex = len)?,
             "snapshot" => listing.snapshots.push(base),
             _ => (),
@@ -289,7 +306,7 @@ fn open_listing(folder: &Path) -> Result<Listing, LogError> {
     for base in logs {
         listing.segments.remove(&base);
         for kind in Kind::OF_SEGMENT {
-            super::keep::set_aside(folder, kind, base)?.map_or(Ok(()), std::fs::remove_file).map_err(io_at(folder))?;
+            set_aside(folder, kind, base)?.map_or(Ok(()), std::fs::remove_file).map_err(io_at(folder))?;
         }
     }
     Ok(listing)

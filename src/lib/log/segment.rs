@@ -72,6 +72,9 @@ pub(super) struct Segment {
 pub(super) struct FileLens {
     pub(super) log: u64,
     pub(super) index: u64,
+    /// Whether there are both index files: a segment that a crash left without them is read again.
+    pub(super) has_index: bool,
+    pub(super) has_timeindex: bool,
     pub(super) timeindex: u64,
     pub(super) txnindex: u64,
 }

@@ -50,6 +50,11 @@ impl LogFile {
         Ok(filled)
     }
 
+    /// Writes at `position`, for a file that nobody else knows yet.
+    pub fn write_at(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, position)
+    }
+
     /// Shortens the file, which nobody else has open or mapped.
     pub fn set_bytes_len(&self, bytes_len: u64) -> io::Result<()> {
         self.file.set_len(bytes_len)

@@ -1,5 +1,8 @@
 //! The log against what it must be: a list of batches.
 
+mod golden;
+mod model;
+
 use std::path::Path;
 use std::sync::Arc;
 
