@@ -145,7 +145,7 @@ impl Log {
         let folder = Arc::clone(&self.folder);
         let active = self.active_mut();
         let path = Kind::TxnIndex.path(&folder, active.base);
-        active.aborted.push(aborted.to_bytes(), &path);
+        active.aborted.push(aborted.to_bytes(), || path.clone());
         // Like the other indexes it may lag behind the log; markers are few, so it is brought up at once.
         let _ = active.aborted.write(&path);
     }

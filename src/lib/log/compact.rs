@@ -275,13 +275,13 @@ impl Log {
         let mut aborted = Vec::new();
         for segment in old.iter().skip(1) {
             let path = Kind::TxnIndex.path(&folder, segment.base);
-            let entries = segment.aborted.entries(&path).map_err(io_at(&path))?;
+            let entries = segment.aborted.entries(|| path.clone()).map_err(io_at(&path))?;
             aborted.extend((0..entries.count()).filter_map(|i| entries.get(i).copied()));
             remove(path)?;
         }
         if let Some(first) = old.first_mut() {
             let path = Kind::TxnIndex.path(&folder, base);
-            aborted.into_iter().for_each(|entry| first.aborted.push(entry, &path));
+            aborted.into_iter().for_each(|entry| first.aborted.push(entry, || path.clone()));
             first.aborted.write(&path).map_err(io_at(&path))?;
             std::mem::swap(&mut first.aborted, &mut group.segment.aborted);
         }

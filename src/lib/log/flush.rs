@@ -90,7 +90,8 @@ impl Log {
         0 < unflushed && (many || long)
     }
 
-    /// Syncs everything, gives back what was allocated ahead, and leaves a producer snapshot: the log opens without a scan afterwards.
+    /// Gives back what was allocated ahead, and leaves indexes and a producer snapshot: the log opens without a scan afterwards.
+    /// [`DataFolder::mark_clean`](super::DataFolder::mark_clean) brings all closed logs to the disk in one go.
     pub fn close(mut self, now: WallMs) -> Result<(), LogError> {
         if self.poisoned {
             return Err(LogError::Poisoned);
@@ -99,14 +100,11 @@ impl Log {
         let failed = |source| LogError::Io { path: folder.to_path_buf(), source };
         if let Some(appender) = &mut self.appender {
             appender.cut_tail().map_err(failed)?;
+            self.active_mut().write_indexes(&folder, true).map_err(failed)?;
+        } else {
+            self.active_mut().write_indexes(&folder, false).map_err(failed)?;
         }
-        self.active_mut().write_indexes(&folder, true).map_err(failed)?;
-        if self.start < self.end {
-            self.take_snapshot().map_err(failed)?;
-        }
-        match self.flush_job()? {
-            Some(job) => self.flushed(job.run(), now),
-            None => Ok(()),
-        }
+        self.producers.expire(now, self.config.producer_expiry_ms);
+        if self.start < self.end { self.take_snapshot().map_err(failed) } else { Ok(()) }
     }
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::os::{LockFile, boot_id, remove_tree, replace_file, sync_folder, write_file};
+use crate::os::{LockFile, boot_id, remove_tree, replace_file, sync_all, sync_folder, write_file};
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicId, TopicName, TopicPartition, Uuid};
 
 const LOCK: &str = ".lock";
@@ -181,8 +181,9 @@ impl DataFolder {
         }
     }
 
-    /// Notes that all logs were closed. The last thing that a run does.
+    /// Brings all that was written to the disk, in one call for all logs, and notes that they were closed. The last thing that a run does.
     pub fn mark_clean(&self) -> Result<(), FolderError> {
+        sync_all(&self.path).map_err(io_at(&self.path))?;
         let path = self.path.join(CLEAN);
         replace_file(&path, br#"{"version":0,"brokerEpoch":-1}"#).map_err(io_at(&path))
     }

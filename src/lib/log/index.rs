@@ -12,7 +12,7 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::os::ReadMap;
@@ -54,14 +54,14 @@ impl<const N: usize> IndexFile<N> {
     }
 
     /// The entries; maps the file where it has some and is not mapped yet.
-    pub(super) fn entries(&self, path: &Path) -> io::Result<Entries<'_, N>> {
+    pub(super) fn entries(&self, path: impl FnOnce() -> PathBuf) -> io::Result<Entries<'_, N>> {
         if self.written == 0 {
             return Ok(Entries { file: &[], tail: &self.tail });
         }
         let map = match self.map.get() {
             Some(map) => map,
             None => {
-                let map = ReadMap::open(path, self.written.next_power_of_two().max(TAIL_ENTRIES * 64) * N)?;
+                let map = ReadMap::open(&path(), self.written.next_power_of_two().max(TAIL_ENTRIES * 64) * N)?;
                 self.map.get_or_init(|| map)
             }
         };
@@ -70,10 +70,10 @@ impl<const N: usize> IndexFile<N> {
     }
 
     /// Adds an entry. It reaches the file now and then; a failure to write it is no error, for the next try comes.
-    pub(super) fn push(&mut self, entry: [u8; N], path: &Path) {
+    pub(super) fn push(&mut self, entry: [u8; N], path: impl FnOnce() -> PathBuf) {
         self.tail.push(entry);
         if TAIL_ENTRIES <= self.tail.len() {
-            let _ = self.write(path);
+            let _ = self.write(&path());
         }
     }
 
@@ -240,18 +240,21 @@ mod tests {
         let path = folder.path().join("0.index");
         let mut index = OffsetIndex::new(0);
         for i in 0..100_000u32 {
-            index.push(OffsetEntry { relative: i, position: i }.to_bytes(), &path);
+            index.push(OffsetEntry { relative: i, position: i }.to_bytes(), || path.clone());
             if i % 777 == 0 {
-                let entries = index.entries(&path).expect("maps");
+                let entries = index.entries(|| path.clone()).expect("maps");
                 let at = entries.partition_point(|entry| OffsetEntry::from_bytes(entry).relative < i / 2);
                 assert_eq!(at, (i / 2) as usize);
                 assert_eq!(entries.last().map(OffsetEntry::from_bytes), Some(OffsetEntry { relative: i, position: i }));
             }
         }
         index.truncate(70_001, &path).expect("cuts");
-        index.push(OffsetEntry { relative: 70_001, position: 1 }.to_bytes(), &path);
+        index.push(OffsetEntry { relative: 70_001, position: 1 }.to_bytes(), || path.clone());
         index.write_exactly(&path).expect("writes");
         assert_eq!(std::fs::metadata(&path).expect("a file").len(), 70_002 * 8);
-        assert_eq!(index.entries(&path).expect("maps").get(70_000).map(OffsetEntry::from_bytes).map(|e| e.relative), Some(70_000));
+        assert_eq!(
+            index.entries(|| path.clone()).expect("maps").get(70_000).map(OffsetEntry::from_bytes).map(|e| e.relative),
+            Some(70_000)
+        );
     }
 }

@@ -179,7 +179,7 @@ impl Log {
         let active = self.active_mut();
         active.cut(cut.position, &folder)?;
         // A batch that begins before `to` goes whole, as in Kafka: batches are never split.
-        Ok(Offset::new(cut.header.base_offset).unwrap_or(to).min(to))
+        Ok(cut.base.min(to))
     }
 
     /// Empties the log, which begins again at `to`.
@@ -216,7 +216,7 @@ impl Log {
         let folder = Arc::clone(&self.folder);
         for segment in &mut self.segments {
             let path = Kind::TxnIndex.path(&folder, segment.base);
-            let keep = segment.aborted.entries(&path)?.partition_point(|entry| AbortedTxn::from_bytes(entry).last < from.get());
+            let keep = segment.aborted.entries(|| path.clone())?.partition_point(|entry| AbortedTxn::from_bytes(entry).last < from.get());
             segment.aborted.truncate(keep, &path)?;
         }
         Ok(())

@@ -260,7 +260,7 @@ impl Log {
             self.bytes_since_snapshot += (len - position.min(len)) as u64;
             let path = Kind::TxnIndex.path(&folder, segment.base);
             if let Some(segment) = self.segments.get_mut(i).filter(|_| !found.is_empty()) {
-                found.into_iter().for_each(|aborted| segment.aborted.push(aborted.to_bytes(), &path));
+                found.into_iter().for_each(|aborted| segment.aborted.push(aborted.to_bytes(), || path.clone()));
                 segment.aborted.write(&path)?;
             }
         }

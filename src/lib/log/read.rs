@@ -1,6 +1,6 @@
 //! Reading: which bytes of which file hold an offset or a time. Moves no data but headers, and the one batch that a time lies in.
 
-use super::segment::{Kind, Place, Segment};
+use super::segment::{Found, Kind, Place, Segment};
 use super::{AbortedTxn, Log, ReadError};
 use crate::os::FileSlice;
 use crate::types::limits::UNCOMPRESSED_BYTES_MAX;
@@ -35,7 +35,7 @@ impl Log {
             }
             // Compaction may have left the segment without anything from `from` on.
             let Some(first) = segment.find(from, &self.folder)? else { continue };
-            if upper.get() <= first.header.last_offset() {
+            if upper <= first.last {
                 return Ok(None);
             }
             let segment_end = self.segments.get(i + 1).map_or(self.end, |next| next.base);
@@ -53,11 +53,11 @@ impl Log {
     }
 
     /// Where the last whole batch ends that lies below `upper` and within `bytes_max`; the first one counts in any case.
-    fn read_end(&self, segment: &Segment, first: &Place, bytes_max: u64, upper: Offset) -> Result<u64, ReadError> {
+    fn read_end(&self, segment: &Segment, first: &Found, bytes_max: u64, upper: Offset) -> Result<u64, ReadError> {
         let limit = first.position.saturating_add(bytes_max).min(segment.bytes_len);
         let by_offset = segment.position_before(upper, &self.folder)?;
         let begin = segment.position_at_most(limit, &self.folder)?.min(by_offset).max(first.position);
-        let mut to = first.end().max(begin);
+        let mut to = first.end.max(begin);
         for place in segment.places(begin, &self.folder)? {
             let place = place?;
             if limit < place.end() || upper.get() <= place.header.last_offset() {
@@ -135,7 +135,7 @@ impl Log {
     pub fn aborted(&self, from: Offset, to: Offset) -> Result<Vec<AbortedTxn>, ReadError> {
         let mut found = Vec::new();
         for segment in &self.segments[self.segment_of(from)..] {
-            let entries = segment.aborted.entries(&Kind::TxnIndex.path(&self.folder, segment.base))?;
+            let entries = segment.aborted.entries(|| Kind::TxnIndex.path(&self.folder, segment.base))?;
             for aborted in (0..entries.count()).filter_map(|i| entries.get(i)).map(AbortedTxn::from_bytes) {
                 if from.get() <= aborted.last && aborted.first < to.get() {
                     found.push(aborted);

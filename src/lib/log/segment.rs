@@ -1,6 +1,7 @@
 //! One segment: a `.log` file and its indexes. Owns names of files, and which position an offset or a time has; must never know which
 //! segments there are, nor producers.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -65,6 +66,20 @@ pub(super) struct Segment {
     youngest: OnceLock<Option<Youngest>>,
     file: OnceLock<Arc<LogFile>>,
     bytes_since_entry: u64,
+    /// The newest batches, so that readers at the end of the log need no look at the file.
+    recent: VecDeque<Found>,
+}
+
+/// Batches at the end of a segment that are remembered.
+const RECENT_BATCHES: usize = 64;
+
+/// Where a batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) base: Offset,
+    pub(super) last: Offset,
+    pub(super) position: u64,
+    pub(super) end: u64,
 }
 
 /// Lengths of a segment's files.
@@ -87,6 +102,12 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// `None` where the header's offsets are none.
+    fn found(&self) -> Option<Found> {
+        let (base, last) = (Offset::new(self.header.base_offset)?, Offset::new(self.header.last_offset())?);
+        Some(Found { base, last, position: self.position, end: self.end() })
+    }
+
     pub(super) fn end(&self) -> u64 {
         self.position + self.header.total_len() as u64
     }
@@ -106,6 +127,7 @@ impl Segment {
             youngest: OnceLock::new(),
             file: OnceLock::new(),
             bytes_since_entry: 0,
+            recent: VecDeque::new(),
         }
     }
 
@@ -127,6 +149,7 @@ impl Segment {
 
     /// Lets go of what a segment that nobody reads can do without: the open file and the mapped indexes.
     pub(super) fn cool(&mut self) {
+        self.recent = VecDeque::new();
         self.file = OnceLock::new();
         self.offsets.unmap();
         self.times.unmap();
@@ -136,7 +159,7 @@ impl Segment {
     /// Takes in a batch that stands at the end of the file by now.
     pub(super) fn appended(&mut self, batch: &BatchHeader, folder: &Path, index_interval_bytes: u32) {
         let last = Offset::new(batch.last_offset()).expect("the log stamped the batch");
-        let position = self.bytes_len;
+        let (base, position) = (self.base, self.bytes_len);
         let first = self.bytes_len == 0;
         let known = self.youngest(folder).ok().flatten();
         let mut youngest = known;
@@ -150,18 +173,23 @@ impl Segment {
         if u64::from(index_interval_bytes) < self.bytes_since_entry
             && let Some(entry) = self.entry(last, position)
         {
-            self.offsets.push(entry.to_bytes(), &Kind::Index.path(folder, self.base));
+            self.offsets.push(entry.to_bytes(), || Kind::Index.path(folder, base));
             self.push_time(youngest, folder);
             self.bytes_since_entry = 0;
         }
         let bytes_len = batch.total_len() as u64;
+        if RECENT_BATCHES <= self.recent.len() {
+            self.recent.pop_front();
+        }
+        let base = Offset::new(batch.base_offset).expect("the log stamped the batch");
+        self.recent.push_back(Found { base, last, position, end: position + bytes_len });
         self.bytes_since_entry += bytes_len;
         self.bytes_len += bytes_len;
     }
 
     /// Where the batch of the last index entry begins, if it is there and whole; else 0.
     pub(super) fn last_indexed(&self, bytes: &[u8], folder: &Path) -> io::Result<usize> {
-        let entries = self.offsets.entries(&Kind::Index.path(folder, self.base))?;
+        let entries = self.offsets.entries(|| Kind::Index.path(folder, self.base))?;
         let Some(entry) = entries.last().map(OffsetEntry::from_bytes) else { return Ok(0) };
         let position = entry.position as usize;
         let batch = BatchView::first(bytes.get(position..).unwrap_or(&[]));
@@ -173,18 +201,19 @@ impl Segment {
     /// Believes the first `position` bytes alone: indexes keep what they say of these. The batches behind are about to be taken in again.
     pub(super) fn reset(&mut self, position: u64, folder: &Path) -> io::Result<()> {
         let (index, times) = (Kind::Index.path(folder, self.base), Kind::TimeIndex.path(folder, self.base));
-        let entries = self.offsets.entries(&index)?;
+        let entries = self.offsets.entries(|| index.clone())?;
         // The entry of the batch at `position` itself is true as well, unless nothing is.
         let keep =
             if position == 0 { 0 } else { entries.partition_point(|entry| u64::from(OffsetEntry::from_bytes(entry).position) <= position) };
         let last = entries.before(keep).map(|entry| OffsetEntry::from_bytes(entry).relative);
-        let entries = self.times.entries(&times)?;
+        let entries = self.times.entries(|| times.clone())?;
         let keep_times = last.map_or(0, |last| entries.partition_point(|entry| TimeEntry::from_bytes(entry).relative <= last));
         self.offsets.truncate(keep, &index)?;
         self.times.truncate(keep_times, &times)?;
         self.youngest = OnceLock::new();
         self.bytes_len = position;
         self.bytes_since_entry = 0;
+        self.recent.clear();
         Ok(())
     }
 
@@ -194,6 +223,7 @@ impl Segment {
         let path = Kind::Log.path(folder, self.base);
         let file = Arc::clone(self.file(folder)?);
         self.file = OnceLock::new();
+        self.recent.clear();
         if Arc::strong_count(&file) == 1 {
             file.set_bytes_len(position)?;
         } else {
@@ -208,15 +238,17 @@ impl Segment {
     fn cut_indexes(&mut self, position: u64, folder: &Path) -> io::Result<()> {
         let (index, times, aborted) =
             (Kind::Index.path(folder, self.base), Kind::TimeIndex.path(folder, self.base), Kind::TxnIndex.path(folder, self.base));
-        let keep = self.offsets.entries(&index)?.partition_point(|entry| u64::from(OffsetEntry::from_bytes(entry).position) < position);
+        let keep =
+            self.offsets.entries(|| index.clone())?.partition_point(|entry| u64::from(OffsetEntry::from_bytes(entry).position) < position);
         self.offsets.truncate(keep, &index)?;
         self.bytes_len = position;
         let end = self.places(0, folder)?.last().transpose().map_err(io::Error::other)?;
         let end = end.map_or(-1, |place| place.header.last_offset());
         let base = self.base.get();
-        let keep = self.times.entries(&times)?.partition_point(|entry| base + i64::from(TimeEntry::from_bytes(entry).relative) <= end);
+        let keep =
+            self.times.entries(|| times.clone())?.partition_point(|entry| base + i64::from(TimeEntry::from_bytes(entry).relative) <= end);
         self.times.truncate(keep, &times)?;
-        let keep = self.aborted.entries(&aborted)?.partition_point(|entry| AbortedTxn::from_bytes(entry).last <= end);
+        let keep = self.aborted.entries(|| aborted.clone())?.partition_point(|entry| AbortedTxn::from_bytes(entry).last <= end);
         self.aborted.truncate(keep, &aborted)?;
         self.rescan_youngest(folder)
     }
@@ -252,11 +284,12 @@ impl Segment {
 
     fn push_time(&mut self, youngest: Option<Youngest>, folder: &Path) {
         let Some(youngest) = youngest else { return };
-        let path = Kind::TimeIndex.path(folder, self.base);
-        let last = self.times.entries(&path).ok().and_then(|entries| entries.last().map(TimeEntry::from_bytes));
+        let base = self.base;
+        let path = || Kind::TimeIndex.path(folder, base);
+        let last = self.times.entries(path).ok().and_then(|entries| entries.last().map(TimeEntry::from_bytes));
         let Ok(relative) = u32::try_from((youngest.offset - self.base).get()) else { return };
         if last.is_none_or(|last| last.timestamp < youngest.timestamp && last.relative <= relative) {
-            self.times.push(TimeEntry { timestamp: youngest.timestamp, relative }.to_bytes(), &path);
+            self.times.push(TimeEntry { timestamp: youngest.timestamp, relative }.to_bytes(), path);
         }
     }
 
@@ -271,7 +304,7 @@ impl Segment {
         if let Some(youngest) = self.youngest.get() {
             return Ok(*youngest);
         }
-        let entries = self.times.entries(&Kind::TimeIndex.path(folder, self.base))?;
+        let entries = self.times.entries(|| Kind::TimeIndex.path(folder, self.base))?;
         let last = entries.last().map(TimeEntry::from_bytes).filter(|entry| 0 <= entry.timestamp);
         let youngest = last.map(|entry| Youngest { timestamp: entry.timestamp, offset: self.absolute(entry.relative) });
         Ok(*self.youngest.get_or_init(|| youngest))
@@ -318,21 +351,21 @@ impl Segment {
     /// Where to begin to look for `offset`: a batch begins there, and `offset` is not before it.
     pub(super) fn position_before(&self, offset: Offset, folder: &Path) -> io::Result<u64> {
         let Ok(relative) = u32::try_from((offset - self.base).get()) else { return Ok(0) };
-        let entries = self.offsets.entries(&Kind::Index.path(folder, self.base))?;
+        let entries = self.offsets.entries(|| Kind::Index.path(folder, self.base))?;
         let after = entries.partition_point(|entry| OffsetEntry::from_bytes(entry).relative <= relative);
         Ok(entries.before(after).map_or(0, |entry| u64::from(OffsetEntry::from_bytes(entry).position)))
     }
 
     /// The last indexed batch that begins at `position` or before.
     pub(super) fn position_at_most(&self, position: u64, folder: &Path) -> io::Result<u64> {
-        let entries = self.offsets.entries(&Kind::Index.path(folder, self.base))?;
+        let entries = self.offsets.entries(|| Kind::Index.path(folder, self.base))?;
         let after = entries.partition_point(|entry| u64::from(OffsetEntry::from_bytes(entry).position) <= position);
         Ok(entries.before(after).map_or(0, |entry| u64::from(OffsetEntry::from_bytes(entry).position)))
     }
 
     /// Where to begin to look for a record of time `at` or later.
     pub(super) fn position_before_time(&self, at: WallMs, folder: &Path) -> io::Result<u64> {
-        let entries = self.times.entries(&Kind::TimeIndex.path(folder, self.base))?;
+        let entries = self.times.entries(|| Kind::TimeIndex.path(folder, self.base))?;
         let after = entries.partition_point(|entry| TimeEntry::from_bytes(entry).timestamp < at.0);
         let from = entries.before(after).map(|entry| self.absolute(TimeEntry::from_bytes(entry).relative));
         from.map_or(Ok(0), |from| self.position_before(from, folder))
@@ -344,11 +377,14 @@ impl Segment {
     }
 
     /// The first batch that holds `offset` or a later one; `None` where the segment ends before.
-    pub(super) fn find(&self, offset: Offset, folder: &Path) -> Result<Option<Place>, ReadError> {
+    pub(super) fn find(&self, offset: Offset, folder: &Path) -> Result<Option<Found>, ReadError> {
+        if self.recent.front().is_some_and(|oldest| oldest.base <= offset) {
+            return Ok(self.recent.get(self.recent.partition_point(|found| found.last < offset)).copied());
+        }
         for place in self.places(self.position_before(offset, folder)?, folder)? {
             let place = place?;
             if offset.get() <= place.header.last_offset() {
-                return Ok(Some(place));
+                return Ok(place.found());
             }
         }
         Ok(None)

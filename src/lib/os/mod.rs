@@ -7,6 +7,6 @@ mod file;
 mod map;
 
 pub use appender::{Appender, PrefaultJob, Prefaulted, WINDOW_BYTES_MAX};
-pub use durable::{DiskSpace, LockFile, boot_id, disk_space, remove_tree, replace_file, sync_folder, write_file};
+pub use durable::{DiskSpace, LockFile, boot_id, disk_space, remove_tree, replace_file, sync_all, sync_folder, write_file};
 pub use file::{FileSlice, LogFile, sendfile};
 pub use map::ReadMap;
