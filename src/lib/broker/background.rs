@@ -19,6 +19,16 @@ pub async fn housekeeping(node: Arc<Node>) {
     }
 }
 
+/// Compacts what is kept by key. A task of its own, for one run may take long.
+pub async fn compaction(node: Arc<Node>) {
+    while node.settings().cleaner {
+        tokio::time::sleep(Duration::from_millis(node.settings().cleaner_rest_ms)).await;
+        let node = node.clone();
+        // What cannot be compacted now is tried again after the next rest.
+        let _ = tokio::task::spawn_blocking(move || node.partitions.compact(&node.clock)).await;
+    }
+}
+
 /// Notes how far the logs are, so that the next start reads little again.
 pub async fn checkpoints(node: Arc<Node>) {
     loop {

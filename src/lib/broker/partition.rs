@@ -244,6 +244,23 @@ impl Partition {
         }
     }
 
+    /// One run of compaction, where one is due. Blocks for as long as it takes, without the lock but for its beginning and its end.
+    pub fn compact(&self, now: WallMs) -> Result<(), LogError> {
+        let job = {
+            let state = self.lock();
+            let high_watermark = state.replica.high_watermark();
+            let Some(log) = &state.log else { return Ok(()) };
+            let last_stable = log.first_unstable(high_watermark).map_or(high_watermark, |first| first.min(high_watermark));
+            log.compact_job(now, last_stable)?
+        };
+        let Some(job) = job else { return Ok(()) };
+        let made = job.run()?;
+        match &mut self.lock().log {
+            Some(log) => log.compacted(made),
+            None => Ok(()),
+        }
+    }
+
     /// Where a reader finds what it asks for.
     pub fn read(&self, ask: &ReadAsk) -> Result<ReadGot, PartitionReadError> {
         let state = self.lock();

@@ -100,6 +100,7 @@ struct Noted {
     recovery: Offsets,
     starts: Offsets,
     marks: Offsets,
+    cleaned: Offsets,
 }
 
 impl Partitions {
@@ -120,6 +121,7 @@ impl Partitions {
             recovery: self.folder.read_checkpoint(Checkpoint::RecoveryPoint)?,
             starts: self.folder.read_checkpoint(Checkpoint::LogStart)?,
             marks: self.folder.read_checkpoint(Checkpoint::HighWatermark)?,
+            cleaned: self.folder.read_checkpoint(Checkpoint::Cleaned)?,
         };
         self.remove_strays(wanted.image)?;
         self.change(wanted, &noted)?;
@@ -130,7 +132,13 @@ impl Partitions {
     /// Makes the partitions what the image says. Blocks for as long as folders are made or removed. Does what it can: a partition that
     /// cannot be opened now is tried again at the next change.
     pub fn follow(&self, wanted: &Wanted<'_>) -> Result<(), PartitionsError> {
-        let none = Noted { shutdown: Shutdown::Clean, recovery: Offsets::new(), starts: Offsets::new(), marks: Offsets::new() };
+        let none = Noted {
+            shutdown: Shutdown::Clean,
+            recovery: Offsets::new(),
+            starts: Offsets::new(),
+            marks: Offsets::new(),
+            cleaned: Offsets::new(),
+        };
         self.change(wanted, &none)
     }
 
@@ -229,16 +237,20 @@ impl Partitions {
         let tp = TopicPartition { topic: topic.name.clone(), partition: index };
         let at = |offsets: &Offsets| offsets.get(&tp).copied().unwrap_or(Offset::ZERO);
         let opened = OpenAs { shutdown: noted.shutdown, recovery_point: at(&noted.recovery), log_start: at(&noted.starts) };
-        let log = Log::open(self.folder.partition(&tp), tp.clone(), topic.id, Arc::clone(config), opened, clock.wall())?;
+        let mut log = Log::open(self.folder.partition(&tp), tp.clone(), topic.id, Arc::clone(config), opened, clock.wall())?;
+        log.set_cleaned_to(at(&noted.cleaned));
         Ok(Arc::new(Partition::new(self.me, log, assignment_of(partition), at(&noted.marks))))
     }
 
     /// Notes how far each log is on the disk, where it begins and how far it is committed, so that the next start reads little again.
     pub fn checkpoint(&self) -> Result<(), FolderError> {
-        let (mut recovery, mut starts, mut marks) = (Offsets::new(), Offsets::new(), Offsets::new());
+        let (mut recovery, mut starts, mut marks, mut cleaned) = (Offsets::new(), Offsets::new(), Offsets::new(), Offsets::new());
         for partition in self.table().partitions() {
             let tp = partition.tp();
-            if let Some((point, start)) = partition.with_log(|log| (log.recovery_point(), log.start())) {
+            if let Some((point, start, clean)) = partition.with_log(|log| (log.recovery_point(), log.start(), log.cleaned_to())) {
+                if Offset::ZERO < clean {
+                    cleaned.insert(tp.clone(), clean);
+                }
                 recovery.insert(tp.clone(), point);
                 starts.insert(tp.clone(), start);
                 marks.insert(tp.clone(), partition.high_watermark());
@@ -246,6 +258,7 @@ impl Partitions {
         }
         self.folder.write_checkpoint(Checkpoint::RecoveryPoint, &recovery)?;
         self.folder.write_checkpoint(Checkpoint::LogStart, &starts)?;
+        self.folder.write_checkpoint(Checkpoint::Cleaned, &cleaned)?;
         self.folder.write_checkpoint(Checkpoint::HighWatermark, &marks)
     }
 
@@ -263,6 +276,8 @@ impl Partitions {
             starts.insert(partition.tp().clone(), start);
             marks.insert(partition.tp().clone(), high_watermark);
         }
+        // The recovery points vouch for what lies below them, so the disk comes first.
+        self.folder.sync()?;
         self.folder.write_checkpoint(Checkpoint::RecoveryPoint, &recovery)?;
         self.folder.write_checkpoint(Checkpoint::LogStart, &starts)?;
         self.folder.write_checkpoint(Checkpoint::HighWatermark, &marks)?;
@@ -276,6 +291,17 @@ impl Partitions {
         for partition in self.table().partitions() {
             // One partition's trouble is not the others'.
             if let Err(error) = self.housekeeping_of(partition, clock) {
+                first_error = first_error.and(Err(error));
+            }
+        }
+        first_error
+    }
+
+    /// Compaction of all partitions that are kept so, one after the other. Blocks.
+    pub fn compact(&self, clock: &dyn Clock) -> Result<(), LogError> {
+        let mut first_error = Ok(());
+        for partition in self.table().partitions() {
+            if let Err(error) = partition.compact(clock.wall()) {
                 first_error = first_error.and(Err(error));
             }
         }

@@ -127,6 +127,7 @@ impl Server {
         let connections = Arc::new(Connections::default());
         let mut tasks = JoinSet::new();
         tasks.spawn(background::housekeeping(node.clone()));
+        tasks.spawn(background::compaction(node.clone()));
         tasks.spawn(background::checkpoints(node.clone()));
         tasks.spawn(groups::run(node.clone()));
         tasks.spawn(accept(listener, node.clone(), connections.clone()));

@@ -1,7 +1,7 @@
 //! The data folder: its lock, who it belongs to, how the last run ended, and the offsets noted for all partitions. Files are Kafka's but for
 //! `klog-boot`, which names the run of the machine that last wrote here. Must never know what is inside a partition's folder.
 //!
-//! `recovery-point-offset-checkpoint`, `log-start-offset-checkpoint` and `replication-offset-checkpoint`: a line `0` (version), a line with
+//! `recovery-point-offset-checkpoint`, `log-start-offset-checkpoint`, `replication-offset-checkpoint`, `cleaner-offset-checkpoint`: a line `0` (version), a line with
 //! the number of entries, then a line `TOPIC PARTITION OFFSET` for each.
 
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn io_at(path: &Path) -> impl FnOnce(io::Error) -> FolderError {
     move |source| FolderError::Io { path, source }
 }
 
-/// One of the three checkpoint files.
+/// One of the four checkpoint files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
     /// What is on the disk of each log.
@@ -84,6 +84,8 @@ pub enum Checkpoint {
     LogStart,
     /// The high watermarks.
     HighWatermark,
+    /// How far each log is compacted.
+    Cleaned,
 }
 
 impl Checkpoint {
@@ -92,6 +94,7 @@ impl Checkpoint {
             Checkpoint::RecoveryPoint => "recovery-point-offset-checkpoint",
             Checkpoint::LogStart => "log-start-offset-checkpoint",
             Checkpoint::HighWatermark => "replication-offset-checkpoint",
+            Checkpoint::Cleaned => "cleaner-offset-checkpoint",
         }
     }
 }
@@ -181,9 +184,14 @@ impl DataFolder {
         }
     }
 
-    /// Brings all that was written to the disk, in one call for all logs, and notes that they were closed. The last thing that a run does.
+    /// Brings all that was written to the disk, in one call for all logs. Recovery points above the last flushes may be noted afterwards.
+    pub fn sync(&self) -> Result<(), FolderError> {
+        sync_all(&self.path).map_err(io_at(&self.path))
+    }
+
+    /// Notes that all logs were closed, and sees that they are on the disk. The last thing that a run does.
     pub fn mark_clean(&self) -> Result<(), FolderError> {
-        sync_all(&self.path).map_err(io_at(&self.path))?;
+        self.sync()?;
         let path = self.path.join(CLEAN);
         replace_file(&path, br#"{"version":0,"brokerEpoch":-1}"#).map_err(io_at(&path))
     }
