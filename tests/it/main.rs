@@ -1,6 +1,7 @@
 //! Tests that look at klog from outside, in one binary.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod admin;
 mod api_versions;
 mod cluster;
 mod golden;

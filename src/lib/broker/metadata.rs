@@ -74,6 +74,8 @@ pub struct Metadata {
 struct Shown {
     image: Arc<ClusterImage>,
     config: Arc<BrokerConfig>,
+    /// Records that made the image, those of its first snapshot included.
+    records_count: i64,
 }
 
 impl Metadata {
@@ -110,7 +112,8 @@ impl Metadata {
             log.append(&registered.records).map_err(|error| MetadataLogError::Io { path, error })?;
             registered.records.iter().for_each(|record| image.apply(record));
         }
-        let shown = RwLock::new(Shown { image: Arc::new(image), config: node_config });
+        let records_count = count(&image.to_records());
+        let shown = RwLock::new(Shown { image: Arc::new(image), config: node_config, records_count });
         Ok(Metadata { fixed, node_id: config.node_id, shown, writer: Arc::new(Mutex::new(log)) })
     }
 
@@ -128,6 +131,11 @@ impl Metadata {
         self.shown().config
     }
 
+    /// How many records made the image, since the last start.
+    pub fn records_count(&self) -> i64 {
+        self.shown().records_count
+    }
+
     /// The settings of this node, by strength.
     pub fn layers<'a>(&'a self, image: &'a ClusterImage) -> Layers<'a> {
         layers(image, self.node_id, &self.fixed)
@@ -142,6 +150,7 @@ impl Metadata {
         let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
         let image = Arc::make_mut(&mut shown.image);
         records.iter().for_each(|record| image.apply(record));
+        shown.records_count += count(records);
         let is_setting = |record: &Record| matches!(record, Record::Setting { .. });
         if records.iter().any(is_setting) {
             shown.config = Arc::new(BrokerConfig::read(&layers(&shown.image, self.node_id, &self.fixed)));
@@ -167,6 +176,10 @@ fn join(folder: &DataFolder, meta: Option<FolderMeta>, cluster_id: Uuid, node: B
 
 fn layers<'a>(image: &'a ClusterImage, node_id: BrokerId, fixed: &'a Settings) -> Layers<'a> {
     Layers { node: image.settings(&Resource::Broker(node_id)), cluster: image.settings(&Resource::Cluster), fixed }
+}
+
+fn count(records: &[Record]) -> i64 {
+    i64::try_from(records.len()).unwrap_or(i64::MAX)
 }
 
 /// How the node was started, as Kafka's keys say it.
@@ -224,7 +237,7 @@ impl Node {
     }
 
     fn control_now(&self, mut log: OwnedMutexGuard<MetadataLog>, command: &Command) -> Result<Reply, ControlError> {
-        let Shown { image, config } = self.metadata.shown();
+        let Shown { image, config, .. } = self.metadata.shown();
         let mut rules = Rules { config: &config, fixed: &self.metadata.fixed, new_id: &mut random_id };
         let Decision { records, reply } = decide(&image, command, &mut rules);
         if records.is_empty() {
@@ -236,7 +249,7 @@ impl Node {
         drop(image);
         // What is written down stands, so a partition that cannot be opened now is offline and tried again at the next change.
         let _ = self.follow(&next);
-        let Shown { image, config } = self.metadata.publish(&records);
+        let Shown { image, config, .. } = self.metadata.publish(&records);
         if log.is_long(config.metadata_snapshot_bytes) {
             // When that fails the long log is still whole, and it is tried again after the next command.
             let _ = log.compact(&image);

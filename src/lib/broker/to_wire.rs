@@ -16,7 +16,7 @@ pub fn refusal(refusal: &Refusal) -> ErrorCode {
     match refusal {
         Refusal::BadName(_) | Refusal::Collision { .. } => ErrorCode::InvalidTopicException,
         Refusal::Exists { .. } => ErrorCode::TopicAlreadyExists,
-        Refusal::UnknownTopic { .. } => ErrorCode::UnknownTopicOrPartition,
+        Refusal::UnknownTopic { .. } | Refusal::UnknownPartition { .. } => ErrorCode::UnknownTopicOrPartition,
         Refusal::UnknownTopicId { .. } => ErrorCode::UnknownTopicId,
         Refusal::PartitionsNotPositive | Refusal::NoIncrease { .. } => ErrorCode::InvalidPartitions,
         Refusal::TooManyPartitions { .. } => ErrorCode::PolicyViolation,
@@ -31,6 +31,9 @@ pub fn refusal(refusal: &Refusal) -> ErrorCode {
         | Refusal::NotDynamic { .. }
         | Refusal::NoName { .. }
         | Refusal::UnknownBroker { .. } => ErrorCode::InvalidRequest,
+        Refusal::ElectionNotNeeded => ErrorCode::ElectionNotNeeded,
+        Refusal::PreferredNotAvailable => ErrorCode::PreferredLeaderNotAvailable,
+        Refusal::NobodyCanLead => ErrorCode::EligibleLeadersNotAvailable,
         Refusal::DeletionDisabled => ErrorCode::TopicDeletionDisabled,
     }
 }

@@ -35,8 +35,24 @@ pub enum Command {
         /// Whether to answer only, and change nothing.
         validate_only: bool,
     },
+    /// Other replicas are to lead.
+    ElectLeaders {
+        /// Which replicas may.
+        election: Election,
+        /// The partitions, as they were named; `None` is all of them, of which only those that change are answered.
+        partitions: Option<Vec<(String, i32)>>,
+    },
     /// A block of producer ids for one node.
     AllocateProducerIds,
+}
+
+/// Which replica is to lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Election {
+    /// The first of the partition's replicas, if it is in sync.
+    Preferred,
+    /// Any, where nobody leads; acked records can be lost.
+    Unclean,
 }
 
 /// How many replicas a new topic gets.
@@ -160,6 +176,8 @@ pub enum Reply {
     Grown(Vec<(String, Result<Grown, Refusal>)>),
     /// To AlterConfigs.
     Altered(Vec<(Resource, Result<Altered, Refusal>)>),
+    /// To ElectLeaders: topic, partition, and whether another leads now.
+    Elected(Vec<((String, i32), Result<Elected, Refusal>)>),
     /// The first id of the block; it has [`limits::PRODUCER_IDS_PER_BLOCK`] of them.
     ProducerIds {
         /// The first id.
@@ -199,6 +217,10 @@ pub struct Grown {
 /// Settings that were changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Altered;
+
+/// A partition that another replica leads now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elected;
 
 /// Why something that was asked for is not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -332,6 +354,23 @@ pub enum Refusal {
         /// The id.
         id: BrokerId,
     },
+    /// There is no such partition.
+    #[error("No such partition as {topic}-{partition}")]
+    UnknownPartition {
+        /// The topic, as it was named.
+        topic: String,
+        /// The partition, as it was named.
+        partition: i32,
+    },
+    /// The right replica leads already.
+    #[error("Leader election not needed for topic partition.")]
+    ElectionNotNeeded,
+    /// The preferred replica is not in sync.
+    #[error("The preferred leader was not available.")]
+    PreferredNotAvailable,
+    /// No replica can lead.
+    #[error("No replica is alive that could lead.")]
+    NobodyCanLead,
     /// `delete.topic.enable` is off.
     #[error("Topic deletion is disabled.")]
     DeletionDisabled,

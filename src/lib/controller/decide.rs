@@ -9,7 +9,7 @@ use crate::types::{ProducerId, TopicId, limits};
 use super::command::{Command, Refusal, Removed, Reply, TopicKey};
 use super::image::{Broker, ClusterImage};
 use super::record::Record;
-use super::{alter, create};
+use super::{alter, create, elect};
 
 /// What a decision needs besides the image.
 pub struct Rules<'a> {
@@ -42,6 +42,9 @@ pub fn decide(image: &ClusterImage, command: &Command, rules: &mut Rules<'_>) ->
         Command::DeleteTopics(keys) => Reply::Deleted(delete(image, keys, rules, &mut records)),
         Command::CreatePartitions { topics, .. } => Reply::Grown(create::partitions(image, topics, &mut records)),
         Command::AlterConfigs { changes, .. } => Reply::Altered(alter::configs(image, changes, rules, &mut records)),
+        Command::ElectLeaders { election, partitions } => {
+            Reply::Elected(elect::leaders(image, *election, partitions.as_deref(), &mut records))
+        }
         Command::AllocateProducerIds => {
             let first = image.producer_id_next();
             let next = first.get().checked_add(limits::PRODUCER_IDS_PER_BLOCK).and_then(ProducerId::new);
@@ -60,7 +63,7 @@ fn is_validation(command: &Command) -> bool {
         Command::CreateTopics { validate_only, .. }
         | Command::CreatePartitions { validate_only, .. }
         | Command::AlterConfigs { validate_only, .. } => *validate_only,
-        Command::RegisterBroker(_) | Command::DeleteTopics(_) | Command::AllocateProducerIds => false,
+        Command::RegisterBroker(_) | Command::DeleteTopics(_) | Command::ElectLeaders { .. } | Command::AllocateProducerIds => false,
     }
 }
 

@@ -6,6 +6,7 @@ mod alter;
 mod command;
 mod create;
 mod decide;
+mod elect;
 mod image;
 mod placement;
 mod record;
@@ -13,8 +14,8 @@ mod record;
 mod tests;
 
 pub use command::{
-    Altered, Assignment, Change, Command, ConfigChange, Created, Grown, MorePartitions, NewTopic, Operation, Refusal, Removed, Replication,
-    Reply, Resource, TopicKey,
+    Altered, Assignment, Change, Command, ConfigChange, Created, Elected, Election, Grown, MorePartitions, NewTopic, Operation, Refusal,
+    Removed, Replication, Reply, Resource, TopicKey,
 };
 pub use decide::{Decision, Rules, decide};
 pub use image::{Broker, ClusterImage, Partition, Topic};

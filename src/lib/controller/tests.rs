@@ -133,6 +133,7 @@ fn shown(reply: &Reply) -> String {
         ),
         Reply::Grown(entries) => lines(entries, String::clone, |grown| format!("has {}", grown.partitions_count)),
         Reply::Altered(entries) => lines(entries, |resource| format!("{resource:?}"), |_: &Altered| "changed".to_owned()),
+        Reply::Elected(entries) => lines(entries, |(topic, n)| format!("{topic}-{n}"), |_: &Elected| "elected".to_owned()),
         Reply::ProducerIds { first } => format!("producer ids from {first}\n"),
     }
 }
@@ -157,6 +158,12 @@ fn parse(words: &[&str], validate_only: bool) -> Command {
         "alter" | "replace" => {
             let changes = items(rest).map(|words| change(words, *verb == "replace")).collect();
             Command::AlterConfigs { changes, validate_only }
+        }
+        "elect" => {
+            let election = if rest[0] == "unclean" { Election::Unclean } else { Election::Preferred };
+            let named = rest[1..].iter().map(|word| word.rsplit_once('-').expect("topic-partition"));
+            let named: Vec<_> = named.map(|(topic, partition)| (topic.to_owned(), number(partition))).collect();
+            Command::ElectLeaders { election, partitions: Some(named).filter(|named| !named.is_empty()) }
         }
         "producer-ids" => Command::AllocateProducerIds,
         other => panic!("no such command: {other}"),

@@ -19,13 +19,18 @@ pub mod k20_delete_topics;
 pub mod k21_delete_records;
 pub mod k22_init_producer_id;
 pub mod k23_offset_for_leader_epoch;
+pub mod k29_describe_acls;
+pub mod k30_create_acls;
+pub mod k31_delete_acls;
 pub mod k32_describe_configs;
 pub mod k33_alter_configs;
 pub mod k35_describe_log_dirs;
 pub mod k37_create_partitions;
 pub mod k42_delete_groups;
+pub mod k43_elect_leaders;
 pub mod k44_incremental_alter_configs;
 pub mod k47_offset_delete;
+pub mod k55_describe_quorum;
 pub mod k60_describe_cluster;
 pub mod k61_describe_producers;
 pub mod k74_list_config_resources;
@@ -38,5 +43,7 @@ mod groups;
 const TOPIC_OPERATIONS: i32 = 3576;
 /// The same for the cluster.
 const CLUSTER_OPERATIONS: i32 = 8096;
+/// What is said to who asks for access rules.
+const NO_AUTHORIZER: &str = "No Authorizer is configured on the broker";
 /// What stands there when nobody asked.
 const NOT_ASKED: i32 = i32::MIN;
