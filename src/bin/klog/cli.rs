@@ -2,6 +2,9 @@
 //! A row says what may be typed; what it means is read in `cmd/`. It must never know a broker.
 
 mod cluster;
+mod consume;
+mod group;
+mod produce;
 mod serve;
 mod topic;
 
@@ -14,7 +17,7 @@ use crate::exit::{Failure, Silent};
 use crate::output::{self, Talk};
 
 /// The verbs, in the order in which the help lists them.
-pub const VERBS: &[Verb] = &[serve::VERB, topic::VERB, cluster::VERB];
+pub const VERBS: &[Verb] = &[serve::VERB, produce::VERB, consume::VERB, topic::VERB, group::VERB, cluster::VERB];
 
 /// Flags that every verb takes, before or after its name.
 const COMMON: &[Flag] = &[
@@ -76,6 +79,8 @@ pub enum Takes {
     One(&'static str),
     /// A value each time it is given.
     Many(&'static str),
+    /// Any number of values after it.
+    Several(&'static str),
     /// A value after `=`, or this one without.
     Maybe(&'static str, &'static str),
     /// A plain argument.
@@ -114,6 +119,11 @@ pub const fn one(long: &'static str, value: &'static str, help: &'static str) ->
 /// A flag that may be given many times.
 pub const fn many(long: &'static str, value: &'static str, help: &'static str) -> Flag {
     flag(long, Takes::Many(value), help)
+}
+
+/// A flag with any number of values after it.
+pub const fn several(long: &'static str, value: &'static str, help: &'static str) -> Flag {
+    flag(long, Takes::Several(value), help)
 }
 
 /// A flag whose value may be left out.
@@ -177,6 +187,7 @@ impl Flag {
             Takes::Nothing => arg.action(ArgAction::SetTrue),
             Takes::One(value) => arg.value_name(value).action(ArgAction::Set).allow_hyphen_values(true),
             Takes::Many(value) => arg.value_name(value).action(ArgAction::Append).allow_hyphen_values(true),
+            Takes::Several(value) => arg.value_name(value).num_args(0..).action(ArgAction::Append),
             Takes::Maybe(value, missing) => arg.value_name(value).num_args(0..=1).require_equals(true).default_missing_value(missing),
             Takes::Plain(value) => arg.value_name(value),
             Takes::Plains(value) => arg.value_name(value).num_args(0..).action(ArgAction::Append),

@@ -6,8 +6,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use klog::client::ErrorCode;
 use klog::client::{ClientError, ConfigError};
-use klog::wire::error::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -120,7 +120,7 @@ pub fn explain(error: &anyhow::Error) -> Failure {
 }
 
 /// What a client's error is called and what can be done about it.
-fn of_client(error: &ClientError, message: String) -> Failure {
+pub fn of_client(error: &ClientError, message: String) -> Failure {
     let failed = |code| Failure::failed(code, message.clone());
     match error {
         ClientError::NoBroker { .. } | ClientError::Connect { .. } => failed("unreachable").hint(how_to_start()),

@@ -39,6 +39,12 @@ impl Session {
         Ok(Session { runtime, client })
     }
 
+    /// Runs something that needs to be inside of the runtime.
+    pub fn enter<T>(&self, inside: impl FnOnce() -> T) -> T {
+        let _guard = self.runtime.enter();
+        inside()
+    }
+
     /// Waits for an answer.
     pub fn wait<F: Future>(&self, answer: F) -> F::Output {
         self.runtime.block_on(answer)
@@ -168,7 +174,7 @@ mod tests {
     #[test]
     fn profiles_that_are_wrong_are_told() {
         assert!(Profiles::parse(FILE).unwrap().pick(Some("stage")).unwrap_err().hint.unwrap().contains("dev, prod"));
-        assert!(Profiles::parse("profile: x").unwrap_err().to_string().contains("line 1"));
+        assert!(Profiles::parse("current: a\nprofile: x").unwrap_err().to_string().contains("line 2"));
         assert!(Profiles::parse("").unwrap().pick(None).unwrap().is_none());
     }
 }

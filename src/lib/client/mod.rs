@@ -14,6 +14,8 @@ mod error;
 mod metadata;
 mod producer;
 
+pub use crate::wire::error::ErrorCode;
+pub use crate::wire::records::{Compression, Header, Headers, TimestampType};
 pub use admin::{
     Admin, AlterConfig, AlterOp, ClusterInfo, CommittedOffset, ConfigEntry, ConfigKind, ConfigResource, ConfigSource, ConfigSynonym,
     CreatedTopic, GroupInfo, GroupListing, GroupMember, Isr, ListedOffset, LogDirInfo, NewTopic, OffsetSpec, PartitionSize,
@@ -28,7 +30,6 @@ pub use producer::{Deliveries, NewRecord, Partitioner, Producer, PushError, Stor
 use crate::types::{BrokerId, LeaderEpoch, TopicName, TopicPartition};
 use crate::wire::api::Request;
 use crate::wire::api::k03_metadata::{MetadataRequest, RequestTopic};
-use crate::wire::error::ErrorCode;
 use connection::Connection;
 
 /// A client of one cluster. Clones share connections and metadata.

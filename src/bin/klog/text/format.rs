@@ -12,7 +12,7 @@ use super::time::show_time;
 use crate::exit::Failure;
 
 /// A compiled format.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Format {
     pieces: Vec<Piece>,
     /// What stands for null.
@@ -20,7 +20,7 @@ pub struct Format {
     zone: TimeZone,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Piece {
     Literal(Vec<u8>),
     Bytes(BytesField, BytesShape),
@@ -93,6 +93,17 @@ impl Format {
     pub fn parse(text: &str, null: &'static [u8]) -> Result<Format, Failure> {
         let refuse = |what: String| Failure::usage(format!("{what} in format '{text}'")).hint(GRAMMAR);
         Ok(Format { pieces: pieces(text).map_err(refuse)?, null, zone: TimeZone::system() })
+    }
+
+    /// Whether it shows anything but where a record is: what was stored is not kept in memory.
+    pub fn needs_record(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Bytes(BytesField::Topic, _) | Piece::Literal(_) | Piece::Date(_) => false,
+            Piece::Number(field, _) => {
+                !matches!(field, NumberField::Partition | NumberField::Offset | NumberField::Timestamp | NumberField::Index)
+            }
+            Piece::Bytes(BytesField::Key | BytesField::Value, _) | Piece::Attribute(_) | Piece::Headers(_) => true,
+        })
     }
 
     /// Appends the record.

@@ -42,15 +42,41 @@ pub fn write(out: &mut Vec<u8>, row: &Row<'_>, value_is_json: bool) {
         }
         None => write_field(out, "value", row.value),
     }
+    write_headers(out, row.headers.iter().map(|header| (header.name, header.value)));
+}
+
+/// Appends a record that was not stored as one line that can be produced again.
+pub fn write_failed(out: &mut Vec<u8>, record: &Parsed<'_>, line: u64, error: &str) {
+    out.extend_from_slice(b"{\"line\":");
+    write_number(out, i64::try_from(line).unwrap_or(i64::MAX));
+    out.extend_from_slice(b",\"error\":");
+    write_string(out, error);
+    if let Some(topic) = &record.topic {
+        out.extend_from_slice(b",\"topic\":");
+        write_string(out, topic);
+    }
+    if let Some(timestamp) = record.timestamp {
+        out.extend_from_slice(b",\"timestamp\":");
+        write_number(out, timestamp);
+    }
+    out.push(b',');
+    write_field(out, "key", record.key.as_deref());
+    out.push(b',');
+    write_field(out, "value", record.value.as_deref());
+    write_headers(out, record.headers.iter().map(|(name, value)| (&name[..], value.as_deref())));
+}
+
+/// Appends the list of headers and ends the line.
+fn write_headers<'h>(out: &mut Vec<u8>, headers: impl Iterator<Item = (&'h [u8], Option<&'h [u8]>)>) {
     out.extend_from_slice(b",\"headers\":[");
-    for (at, header) in row.headers.iter().enumerate() {
+    for (at, (name, value)) in headers.enumerate() {
         if 0 < at {
             out.push(b',');
         }
         out.push(b'{');
-        write_field(out, "name", Some(header.name));
+        write_field(out, "name", Some(name));
         out.push(b',');
-        write_field(out, "value", header.value);
+        write_field(out, "value", value);
         out.push(b'}');
     }
     out.extend_from_slice(b"]}\n");
@@ -164,6 +190,11 @@ struct Line<'a> {
     _leader_epoch: Option<i32>,
     #[serde(default)]
     control: bool,
+    /// `--failed` adds the number of the line and why it was not stored.
+    #[serde(default, rename = "line")]
+    _line: Option<u64>,
+    #[serde(borrow, default, rename = "error")]
+    _error: Option<Cow<'a, str>>,
     #[serde(borrow)]
     key: Option<&'a RawValue>,
     #[serde(borrow)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::ArgMatches;
+use klog::client::ErrorCode;
 use klog::client::NewTopic;
-use klog::wire::error::ErrorCode;
 use serde_json::json;
 
 use super::{assignment, number, setting, texts};

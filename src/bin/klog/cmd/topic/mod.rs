@@ -111,7 +111,7 @@ pub fn find(session: &Session, matches: &ArgMatches, internal: bool) -> anyhow::
 
 fn unknown(cluster: &klog::client::Cluster, name: &TopicName) -> Failure {
     use klog::client::ClientError;
-    use klog::wire::error::ErrorCode;
+    use klog::client::ErrorCode;
     let error = match cluster.failed.get(name.as_str()) {
         Some(ErrorCode::UnknownTopicOrPartition) | None => ClientError::UnknownTopic { topic: name.clone() },
         Some(code) => ClientError::broker(format!("topic '{name}'"), *code, None),

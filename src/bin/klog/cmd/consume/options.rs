@@ -1,0 +1,148 @@
+//! What the flags of `klog consume` mean.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use clap::ArgMatches;
+use jiff::Span;
+
+use crate::cmd::topic::{now_ms, number, partitions, text, texts};
+use crate::exit::Failure;
+use crate::text::escape::unescape;
+use crate::text::format::Format;
+use crate::text::grep::Grep;
+use crate::text::offsets::{Edge, Range, parse_range};
+
+/// All of it.
+#[derive(Debug)]
+pub struct Options {
+    /// Names, or patterns with `regex`.
+    pub topics: Vec<String>,
+    pub regex: bool,
+    pub partitions: Option<BTreeSet<i32>>,
+    pub group: Option<String>,
+    pub range: Range,
+    /// `-e`: what is not there when reading begins is not waited for.
+    pub exit: bool,
+    pub count: Option<u64>,
+    pub look: Look,
+    pub grep: Vec<Grep>,
+    pub timeout: Option<Duration>,
+    /// What the flags set of the client.
+    pub properties: Vec<(&'static str, String)>,
+}
+
+/// How a record is written.
+#[derive(Debug)]
+pub enum Look {
+    /// Value and delimiter, with the key before it where it is asked for.
+    Plain { key: Option<Vec<u8>>, end: Vec<u8>, null: &'static [u8] },
+    /// Through a format.
+    Format(Box<Format>),
+    /// As JSON lines.
+    Json { value_is_json: bool },
+}
+
+impl Options {
+    /// Reads the flags.
+    pub fn read(matches: &ArgMatches, json: bool) -> anyhow::Result<Options> {
+        let topics: Vec<String> = [texts(matches, "from"), texts(matches, "topic")].concat().into_iter().map(str::to_owned).collect();
+        if topics.is_empty() {
+            return Err(Failure::usage("no topic was given").hint("klog consume TOPIC").into());
+        }
+        let group = text(matches, "group").map(str::to_owned);
+        let mut range = match text(matches, "offset") {
+            Some(given) => parse_range(given, now_ms())?,
+            None => Range { from: None, to: None },
+        };
+        if group.is_none() && range.from == Some(Edge::Stored) {
+            return Err(Failure::usage("only a group has stored positions").hint("-g GROUP names it").into());
+        }
+        if let Some(Edge::Time(to)) = range.to
+            && now_ms() < to
+        {
+            return Err(Failure::usage("the end of the range lies in the future").into());
+        }
+        if matches.get_flag("exit") && range.to.is_none() {
+            range.to = Some(Edge::End);
+        }
+        let partitions = partitions(matches, "partitions")?;
+        if group.is_some() && partitions.is_some() {
+            return Err(Failure::usage("the members of a group share all partitions: -p and -g do not go together").into());
+        }
+        if group.is_none() && text(matches, "instance-id").is_some() {
+            return Err(Failure::usage("--instance-id is for members of a group").hint("-g GROUP names it").into());
+        }
+        let count: Option<u64> = number(matches, "count")?;
+        Ok(Options {
+            topics,
+            regex: matches.get_flag("regex"),
+            partitions,
+            properties: properties(matches),
+            group,
+            range,
+            exit: matches.get_flag("exit"),
+            count,
+            look: look(matches, json)?,
+            grep: texts(matches, "grep").into_iter().map(Grep::parse).collect::<Result<_, _>>()?,
+            timeout: text(matches, "timeout").map(duration).transpose()?,
+        })
+    }
+}
+
+fn look(matches: &ArgMatches, json: bool) -> Result<Look, Failure> {
+    let null: &[u8] = if matches.get_flag("null") { b"NULL" } else { b"" };
+    let lines = json || matches.get_flag("json-lines");
+    if lines && text(matches, "format").is_some() {
+        return Err(Failure::usage("-f and -J both say how records are written"));
+    }
+    let value_is_json = text(matches, "value") == Some("json");
+    if value_is_json && !lines {
+        return Err(Failure::usage("--value json is for JSON lines").hint("-J writes them"));
+    }
+    if lines {
+        return Ok(Look::Json { value_is_json });
+    }
+    if let Some(format) = text(matches, "format") {
+        return Ok(Look::Format(Box::new(Format::parse(format, null)?)));
+    }
+    let key = text(matches, "key-delimiter").map(unescape).transpose()?;
+    let end = text(matches, "delimiter").map(unescape).transpose()?.unwrap_or_else(|| b"\n".to_vec());
+    Ok(Look::Plain { key, end, null })
+}
+
+/// `10s`, `1m30s`, or a plain number of seconds.
+fn duration(text: &str) -> Result<Duration, Failure> {
+    let refused = || Failure::usage(format!("'{text}' is not a duration")).hint("10s, 2m, 500ms");
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(u64::from(seconds)));
+    }
+    let span: Span = text.parse().map_err(|_| refused())?;
+    let days = jiff::SpanRelativeTo::days_are_24_hours();
+    span.to_duration(days).ok().and_then(|span| Duration::try_from(span).ok()).ok_or_else(refused)
+}
+
+fn properties(matches: &ArgMatches) -> Vec<(&'static str, String)> {
+    let mut properties = Vec::new();
+    for (flag, property) in [("group", "group.id"), ("instance-id", "group.instance.id")] {
+        properties.extend(text(matches, flag).map(|value| (property, value.to_owned())));
+    }
+    properties.extend(text(matches, "isolation").map(|level| ("isolation.level", format!("read_{level}"))));
+    properties
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, ms) in [("10", 10_000), ("10s", 10_000), ("1m30s", 90_000), ("250ms", 250), ("1d", 86_400_000)] {
+            assert_eq!(duration(text).unwrap(), Duration::from_millis(ms), "{text}");
+        }
+        for text in ["", "x", "-1s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}
