@@ -124,7 +124,7 @@ fn dropped_log(folder: &Path, config: &Arc<LogConfig>, bytes_len: u64) -> PathBu
         log.append_as_leader(&batch, LeaderEpoch::ZERO, NOW).expect("appends");
         if log.end().get() % 100_000 == 0 {
             // What the node does about once a second.
-            log.housekeeping(NOW, log.end()).expect("keeps");
+            log.housekeeping(NOW, log.end(), true).expect("keeps");
         }
     }
     path
@@ -184,8 +184,8 @@ fn many_partitions() {
     for log in &mut logs {
         log.append_as_leader(&batch, LeaderEpoch::ZERO, NOW).expect("appends");
         // Two calls without an append between them: the log is cold.
-        log.housekeeping(NOW, log.end()).expect("keeps");
-        log.housekeeping(NOW, log.end()).expect("keeps");
+        log.housekeeping(NOW, log.end(), true).expect("keeps");
+        log.housekeeping(NOW, log.end(), true).expect("keeps");
     }
     let written = started.elapsed();
     let held = resident_bytes() - before;

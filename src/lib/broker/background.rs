@@ -11,11 +11,17 @@ const HOUSEKEEPING_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs until it is dropped.
 pub async fn housekeeping(node: Arc<Node>) {
+    let mut retention_at = node.clock().tick().plus_ms(node.settings().retention_check_ms);
     loop {
         tokio::time::sleep(HOUSEKEEPING_EVERY).await;
         let node = node.clone();
+        let now = node.clock().tick();
+        let retention = retention_at <= now;
+        if retention {
+            retention_at = now.plus_ms(node.settings().retention_check_ms);
+        }
         // A log in trouble refuses appends itself; here is nobody who could be told.
-        let _ = tokio::task::spawn_blocking(move || node.partitions.housekeeping(&node.clock)).await;
+        let _ = tokio::task::spawn_blocking(move || node.partitions.housekeeping(&node.clock, retention)).await;
     }
 }
 

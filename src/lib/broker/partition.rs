@@ -393,12 +393,12 @@ impl Partition {
     }
 
     /// What is due: to be called about once a second.
-    pub fn housekeeping(&self, now: WallMs) -> Result<Housekeeping, LogError> {
+    pub fn housekeeping(&self, now: WallMs, retention: bool) -> Result<Housekeeping, LogError> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let high_watermark = state.replica.high_watermark();
         match &mut state.log {
-            Some(log) => log.housekeeping(now, high_watermark),
+            Some(log) => log.housekeeping(now, high_watermark, retention),
             None => Ok(Housekeeping::default()),
         }
     }

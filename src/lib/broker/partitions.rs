@@ -285,12 +285,12 @@ impl Partitions {
         Ok(())
     }
 
-    /// Rolls, retention and syncs that are due, of all partitions. Blocks.
-    pub fn housekeeping(&self, clock: &dyn Clock) -> Result<(), LogError> {
+    /// Rolls, syncs and, where it is time for it, retention that are due, of all partitions. Blocks.
+    pub fn housekeeping(&self, clock: &dyn Clock, retention: bool) -> Result<(), LogError> {
         let mut first_error = Ok(());
         for partition in self.table().partitions() {
             // One partition's trouble is not the others'.
-            if let Err(error) = self.housekeeping_of(partition, clock) {
+            if let Err(error) = self.housekeeping_of(partition, clock, retention) {
                 first_error = first_error.and(Err(error));
             }
         }
@@ -308,8 +308,8 @@ impl Partitions {
         first_error
     }
 
-    fn housekeeping_of(&self, partition: &Partition, clock: &dyn Clock) -> Result<(), LogError> {
-        let due = partition.housekeeping(clock.wall())?;
+    fn housekeeping_of(&self, partition: &Partition, clock: &dyn Clock, retention: bool) -> Result<(), LogError> {
+        let due = partition.housekeeping(clock.wall(), retention)?;
         if let Some(flush) = due.flush {
             partition.flush(flush, clock.wall())?;
         }

@@ -48,8 +48,9 @@ impl Removal {
 
 impl Log {
     /// To be called about once a second: quick where nothing happened since. A log that was not appended to since the last call gives
-    /// back its window and its open files.
-    pub fn housekeeping(&mut self, now: WallMs, high_watermark: Offset) -> Result<Housekeeping, LogError> {
+    /// back its window and its open files. `retention`: whether it is time to look for segments that are too old or too many
+    /// (`log.retention.check.interval.ms`); those below the log's start go in any case.
+    pub fn housekeeping(&mut self, now: WallMs, high_watermark: Offset, retention: bool) -> Result<Housekeeping, LogError> {
         let folder = Arc::clone(&self.folder);
         let failed = |source| LogError::Io { path: folder.to_path_buf(), source };
         self.producers.settle(high_watermark);
@@ -63,7 +64,7 @@ impl Log {
             self.cool().map_err(failed)?;
         }
         let start = self.start;
-        let removal = self.retain(now, high_watermark)?;
+        let removal = self.retain(now, high_watermark, retention)?;
         let rolled = self.recovery_point < self.active().base;
         let flush = if !self.poisoned && (rolled || self.flush_due(now)) { self.flush_job()? } else { None };
         Ok(Housekeeping { removal, flush, start_moved: start < self.start })
@@ -78,10 +79,11 @@ impl Log {
     }
 
     /// Kafka's `UnifiedLog.deleteOldSegments`: by time, by size, and below the log's start.
-    fn retain(&mut self, now: WallMs, high_watermark: Offset) -> Result<Option<Removal>, LogError> {
+    fn retain(&mut self, now: WallMs, high_watermark: Offset, looked_for: bool) -> Result<Option<Removal>, LogError> {
         let mut gone = 0;
         let mut left = self.size_bytes();
         let topic = &self.config.topic;
+        let delete = topic.delete && looked_for;
         let folder = Arc::clone(&self.folder);
         for (i, segment) in self.segments.iter().enumerate() {
             let next = self.segments.get(i + 1).map(|next| next.base);
@@ -89,11 +91,11 @@ impl Log {
             if high_watermark < end || (next.is_none() && segment.bytes_len == 0) {
                 break;
             }
-            let old = match topic.retention_ms.filter(|_| topic.delete) {
+            let old = match topic.retention_ms.filter(|_| delete) {
                 Some(ms) => ms < now.0.saturating_sub(segment.newest_time(&folder).map_err(io_at(&*folder))?),
                 None => false,
             };
-            let many = topic.delete && topic.retention_bytes.is_some_and(|most| most.max(0).unsigned_abs() <= left - segment.bytes_len);
+            let many = delete && topic.retention_bytes.is_some_and(|most| most.max(0).unsigned_abs() <= left - segment.bytes_len);
             let before_start = next.is_some_and(|next| next <= self.start);
             if !(old || many || before_start) {
                 break;

@@ -29,9 +29,6 @@ pub enum DecodeError {
     /// A varint of more than the bytes that its type can have.
     #[error("a varint is too long")]
     BadVarint,
-    /// A string that is not UTF-8.
-    #[error("a string is not UTF-8")]
-    NotUtf8,
     /// The decoded value would take too much memory for the frame that holds it.
     #[error("the decoded value would not fit its memory budget")]
     OverBudget,
@@ -106,10 +103,8 @@ impl Reader {
         } else {
             i64::from(i32::from_be_bytes(self.array()?))
         };
-        match length {
-            -1 => Ok(None),
-            n => usize::try_from(n).map(Some).map_err(|_| DecodeError::BadLength),
-        }
+        // Kafka takes any length below zero for null.
+        Ok(usize::try_from(length).ok())
     }
 
     /// Charges what a decoded value holds in memory.
@@ -256,8 +251,8 @@ impl Nullable for String {
     }
     fn get_nullable(v: Version, input: &mut Reader) -> Result<Option<Self>, DecodeError> {
         let Some(n) = input.length(v, true)? else { return Ok(None) };
-        let text = std::str::from_utf8(input.take(n)?).map_err(|_| DecodeError::NotUtf8)?;
-        Ok(Some(text.to_owned()))
+        // Bytes that are not UTF-8 become replacement characters, as in Kafka: whoever looks the name up finds nothing.
+        Ok(Some(String::from_utf8_lossy(input.take(n)?).into_owned()))
     }
 }
 

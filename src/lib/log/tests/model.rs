@@ -174,7 +174,7 @@ impl Run {
             }
             Step::Keep => {
                 let end = self.log().end();
-                let kept = self.log().housekeeping(NOW, end).expect("keeps");
+                let kept = self.log().housekeeping(NOW, end, true).expect("keeps");
                 kept.removal.map_or(Ok(()), Removal::run).expect("removes");
                 if let Some(job) = self.log().flush_job().expect("a job") {
                     self.log().flushed(job.run(), NOW).expect("flushed");
@@ -210,11 +210,11 @@ fn retention_takes_old_segments_by_size_and_by_time() {
         (0..1000).for_each(|i| run.append(1000, i));
         let size = run.log().size_bytes();
         let later = WallMs(NOW.0 + 1500);
-        let half = run.log().housekeeping(later, offset(400)).expect("keeps");
+        let half = run.log().housekeeping(later, offset(400), true).expect("keeps");
         half.removal.map_or(Ok(()), Removal::run).expect("removes");
         assert!(run.log().start() <= offset(400), "nothing above the high watermark goes");
         let end = run.log().end();
-        let kept = run.log().housekeeping(later, end).expect("keeps");
+        let kept = run.log().housekeeping(later, end, true).expect("keeps");
         kept.removal.expect("old segments").run().expect("removes");
         let log = run.log();
         assert!(Offset::ZERO < log.start() && log.start() < log.end());
