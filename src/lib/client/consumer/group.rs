@@ -43,6 +43,8 @@ pub(super) struct Group {
     member_id: String,
     generation: Option<i32>,
     owned: BTreeSet<TopicPartition>,
+    /// What we had in the last generation, also where an eager member gave it up to join: the sticky assignor asks for it.
+    had: BTreeSet<TopicPartition>,
     /// What the leader shared out last, to see when topics change.
     shared_out: Option<BTreeMap<TopicName, usize>>,
     /// The topics that we asked for last.
@@ -72,6 +74,7 @@ impl Group {
             member_id: String::new(),
             generation: None,
             owned: BTreeSet::new(),
+            had: BTreeSet::new(),
             shared_out: None,
             topics: BTreeSet::new(),
             failures: 0,
@@ -135,6 +138,7 @@ impl Group {
     /// The partitions are somebody else's already.
     async fn lose(&mut self) {
         let lost = std::mem::take(&mut self.owned);
+        self.had.clear();
         if lost.is_empty() {
             return;
         }
@@ -205,7 +209,7 @@ impl Group {
             let protocol = |assignor: &Assignor| {
                 let subscription = Subscription {
                     topics: self.topics.iter().map(|topic| topic.as_str().to_owned()).collect(),
-                    user_data: user_data(*assignor, &self.owned, self.generation),
+                    user_data: user_data(*assignor, &self.had, self.generation),
                     owned: if self.is_cooperative() { self.owned.clone() } else { BTreeSet::new() },
                     generation: self.generation,
                     rack: Some(self.client.config().rack.clone()).filter(|rack| !rack.is_empty()),
@@ -311,6 +315,7 @@ impl Group {
         let again = !revoked.is_empty();
         self.revoke(revoked).await;
         self.owned.extend(added.iter().cloned());
+        self.had.clone_from(&self.owned);
         if !added.is_empty() || !self.is_cooperative() {
             let mut state = self.board.state();
             for tp in &added {
