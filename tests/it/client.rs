@@ -276,13 +276,14 @@ async fn three_members_share_six_partitions_with_every_assignor() {
         until(assignor, || shared(2, 3)).await;
         // Everything is read and committed.
         let began = Instant::now();
+        let mut look = tokio::time::interval(Duration::from_millis(20));
         loop {
+            look.tick().await;
             let committed = admin.group_offsets(assignor, None).await.unwrap();
             if committed.values().map(|committed| committed.offset.get()).sum::<i64>() == 600 {
                 break;
             }
             assert!(began.elapsed() < LONG, "{committed:?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         for (stop, task) in members {
             stop.send(()).unwrap();
@@ -297,9 +298,10 @@ async fn three_members_share_six_partitions_with_every_assignor() {
 
 async fn until(what: &str, condition: impl Fn() -> bool) {
     let began = Instant::now();
+    let mut look = tokio::time::interval(Duration::from_millis(10));
     while !condition() {
         assert!(began.elapsed() < LONG, "not within {LONG:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        look.tick().await;
     }
 }
 
