@@ -7,6 +7,7 @@ mod client;
 mod cluster;
 mod golden;
 mod golden_records;
+mod groups;
 mod hostile_codec;
 mod memory;
 mod raw;
