@@ -14,6 +14,9 @@ const GROUP: i8 = 0;
 /// A key that names a transactional id.
 const TRANSACTION: i8 = 1;
 
+/// Where transactions are kept.
+const TRANSACTIONS_TOPIC: &str = "__transaction_state";
+
 /// Names the coordinator of each key.
 pub async fn handle(cx: &Context, version: i16, request: FindCoordinatorRequest) -> FindCoordinatorResponse {
     let keys = if version < KEYS_FROM { vec![request.key] } else { request.coordinator_keys };
@@ -36,8 +39,13 @@ pub async fn handle(cx: &Context, version: i16, request: FindCoordinatorRequest)
 async fn find(cx: &Context, key_type: i8, key: &str) -> Result<BrokerId, ErrorCode> {
     match key_type {
         GROUP => leader_of(cx, key).await,
-        // Nothing is kept of transactions yet; the one node there is would keep them.
-        TRANSACTION => Ok(cx.node.id()),
+        // Nothing is kept of transactions yet; the one node there is would keep them, in the topic that clients expect to be there.
+        TRANSACTION => {
+            if cx.node.image().topic(TRANSACTIONS_TOPIC).is_none() {
+                let _ = cx.node.create_on_demand(&[TRANSACTIONS_TOPIC]).await;
+            }
+            Ok(cx.node.id())
+        }
         _ => Err(ErrorCode::InvalidRequest),
     }
 }
