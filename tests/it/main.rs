@@ -3,6 +3,7 @@
 
 mod admin;
 mod api_versions;
+mod broker;
 mod client;
 mod cluster;
 mod golden;

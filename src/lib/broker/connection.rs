@@ -16,8 +16,6 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-use crate::types::limits;
-
 use super::context::Context;
 use super::dispatch::{self, Begun, Close};
 use super::node::Node;
@@ -35,11 +33,13 @@ const LARGE_FRAME_TRUSTED_BYTES: usize = 2 << 20;
 const OUT_BYTES_MAX: usize = 256 << 10;
 /// A connection silent for so long gives back its buffers.
 const RELEASE_AFTER: Duration = Duration::from_secs(1);
-/// A connection silent for so long is closed (`connections.max.idle.ms`).
-const IDLE_MAX: Duration = Duration::from_secs(600);
+
+/// In place of no limit, where a moment has to be named.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Serves one connection until either side ends it.
 pub async fn serve(node: Arc<Node>, stream: Arc<TcpStream>, peer: SocketAddr, local_addr: SocketAddr) {
+    let settings = node.settings();
     let host = format!("/{}", peer.ip().to_canonical());
     let cx = Context { node, client_id: "".into(), client_host: host.into(), local_addr };
     let mut connection = Connection {
@@ -49,7 +49,10 @@ pub async fn serve(node: Arc<Node>, stream: Arc<TcpStream>, peer: SocketAddr, lo
         read_bytes: READ_BYTES_MIN,
         outbox: Outbox::default(),
         heard: Instant::now(),
+        frame_bytes_max: settings.socket_request_bytes_max,
+        idle_max: settings.connections_idle_ms_max.map(Duration::from_millis),
     };
+    drop(settings);
     // A closed or broken connection has nobody left to tell.
     let _ = connection.run().await;
 }
@@ -61,6 +64,10 @@ struct Connection {
     read_bytes: usize,
     outbox: Outbox,
     heard: Instant,
+    /// `socket.request.max.bytes`.
+    frame_bytes_max: usize,
+    /// `connections.max.idle.ms`.
+    idle_max: Option<Duration>,
 }
 
 /// Why a connection ends.
@@ -118,7 +125,7 @@ impl Connection {
     fn frame_length(&self) -> Result<Option<usize>, End> {
         let Some(prefix) = self.inbox.first_chunk::<4>() else { return Ok(None) };
         match usize::try_from(i32::from_be_bytes(*prefix)) {
-            Ok(length) if length <= limits::FRAME_BYTES_MAX => Ok(Some(length)),
+            Ok(length) if length <= self.frame_bytes_max => Ok(Some(length)),
             Ok(_) | Err(_) => Err(End::Refused),
         }
     }
@@ -198,16 +205,20 @@ impl Connection {
     /// The timer of silence went off: it is set once a second at most, so a busy connection pays nothing for it.
     fn silent(&mut self, silence: Pin<&mut Sleep>) -> Result<(), End> {
         let quiet = self.heard.elapsed();
-        if IDLE_MAX <= quiet {
+        let idle_max = self.idle_max.unwrap_or(FOREVER);
+        if idle_max <= quiet {
             return Err(End::Gone);
         }
-        if RELEASE_AFTER <= quiet && self.inbox.is_empty() {
+        let closing = self.heard + idle_max;
+        if quiet < RELEASE_AFTER {
+            silence.reset(closing.min(self.heard + RELEASE_AFTER));
+        } else if self.inbox.is_empty() {
             self.inbox = BytesMut::new();
             self.read_bytes = READ_BYTES_MIN;
             self.outbox.release();
-            silence.reset(self.heard + IDLE_MAX);
+            silence.reset(closing);
         } else {
-            silence.reset(self.heard.max(Instant::now() - RELEASE_AFTER) + RELEASE_AFTER);
+            silence.reset(closing.min(Instant::now() + RELEASE_AFTER));
         }
         Ok(())
     }

@@ -114,6 +114,8 @@ pub struct ReadAsk {
     pub first_batch_always: bool,
     /// How far the reader may see.
     pub isolation: Isolation,
+    /// The node that reads, if it is one; otherwise a consumer does.
+    pub by: Option<BrokerId>,
     /// The leader epoch that the reader knows.
     pub epoch: Option<LeaderEpoch>,
     /// The epoch of the last record that the reader has.

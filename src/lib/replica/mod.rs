@@ -228,6 +228,14 @@ impl Replica {
         }
     }
 
+    /// Whether that node may copy from this one: it must be another replica of the partition.
+    pub fn follower(&self, by: BrokerId) -> Result<(), Refusal> {
+        if by != self.me && self.assignment.replicas.contains(&by) {
+            return Ok(());
+        }
+        Err(Refusal::NotLeader { leader: self.assignment.leader, epoch: self.assignment.leader_epoch })
+    }
+
     /// Whether a producer's batch may be appended, and under which epoch (I7).
     pub fn admit(&self, acks: Acks) -> Result<LeaderEpoch, Refusal> {
         let epoch = self.lead(None)?;

@@ -113,3 +113,12 @@ fn epochs_fence_both_ways() {
     assert!(matches!(replica.lead(epoch(3)), Err(Refusal::Fenced { .. })));
     assert!(matches!(replica.lead(epoch(5)), Err(Refusal::UnknownEpoch { .. })));
 }
+
+#[test]
+fn only_other_replicas_copy() {
+    let replica = leader(&[1, 2], &[1, 2], 1);
+    assert_eq!(replica.follower(broker(2)), Ok(()));
+    for stranger in [1, 77] {
+        assert!(matches!(replica.follower(broker(stranger)), Err(Refusal::NotLeader { .. })));
+    }
+}

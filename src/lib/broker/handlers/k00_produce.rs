@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use crate::log::{InvalidBatch, validate};
 use crate::replica::Acks;
-use crate::types::{Tick, TopicId};
+use crate::types::{Offset, Tick, TopicId, TopicName};
 use crate::wire::api::k00_produce::{
     ProduceRequest, ProduceResponse, RequestPartitionData, ResponseCurrentLeader, ResponsePartitionResponse, ResponseRecordError,
     ResponseTopic,
 };
 use crate::wire::error::ErrorCode;
+use crate::wire::records::BatchView;
 
 use super::super::context::Context;
 use super::super::dispatch::{Answer, Step};
@@ -49,7 +50,7 @@ pub fn begin(cx: &Arc<Context>, version: i16, request: ProduceRequest) -> Step<P
             let index = data.index;
             let answer = match &acks {
                 Err(_) => refused(ErrorCode::InvalidRequiredAcks),
-                Ok(acks) => match write(cx, version, topic, data, *acks, transactional) {
+                Ok(acks) => match write(cx, version, (&name, topic), data, *acks, transactional) {
                     Ok((on, written)) => {
                         let answer = answer_of(&written);
                         let waits = written.flush.is_some() || (*acks == Acks::All && !written.committed);
@@ -128,13 +129,16 @@ fn refused(code: ErrorCode) -> ResponsePartitionResponse {
 fn write(
     cx: &Context,
     version: i16,
-    topic: Option<&Arc<Topic>>,
+    (name, topic): (&str, Option<&Arc<Topic>>),
     data: RequestPartitionData,
     acks: Acks,
     transactional: bool,
 ) -> Result<(Arc<Partition>, Written), Refused> {
     let unknown = if TOPIC_ID_VERSION <= version { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition };
-    let topic = topic.ok_or(unknown)?;
+    let internal = |name: &str| TopicName::new(name).is_ok_and(|name| name.is_internal());
+    let Some(topic) = topic else {
+        return Err(if internal(name) { ErrorCode::InvalidTopicException } else { unknown }.into());
+    };
     if topic.name.is_internal() {
         return Err(ErrorCode::InvalidTopicException.into());
     }
@@ -143,20 +147,18 @@ fn write(
     let now = cx.node.clock().wall();
     let none = bytes::Bytes::new();
     let records = data.records.bytes().unwrap_or(&none);
+    if !transactional && says_transactional(records) {
+        return Err(ErrorCode::TransactionalIdAuthorizationFailed.into());
+    }
     let valid = if ZSTD_VERSION <= version {
         validate(records, &rules, now)
     } else {
         validate(records, &crate::log::ValidateRules { zstd_allowed: false, ..(*rules).clone() }, now)
     };
-    let batch = valid.map_err(|error| invalid(&error))?;
+    let batch = valid.map_err(|error| invalid(&error, partition))?;
     if batch.header.attributes.is_transactional() {
         // No coordinator of this node has opened a transaction, so no partition is part of one.
-        return Err(match transactional {
-            false => ErrorCode::TransactionalIdAuthorizationFailed,
-            true if version < ABORTABLE_VERSION => ErrorCode::InvalidTxnState,
-            true => ErrorCode::TransactionAbortable,
-        }
-        .into());
+        return Err(if version < ABORTABLE_VERSION { ErrorCode::InvalidTxnState } else { ErrorCode::TransactionAbortable }.into());
     }
     match partition.append(&batch, acks, cx.node.clock().tick(), now) {
         Ok(written) => Ok((Arc::clone(partition), written)),
@@ -172,16 +174,23 @@ fn write(
     }
 }
 
+/// Whether the first batch claims to be part of a transaction: Kafka asks that before it looks at anything else of it.
+fn says_transactional(records: &[u8]) -> bool {
+    BatchView::first(records).is_ok_and(|batch| batch.header().attributes.is_transactional())
+}
+
 /// The answer to an unsound batch: it names the records that are to blame, where single ones are (KIP-467).
-fn invalid(error: &InvalidBatch) -> Refused {
+fn invalid(error: &InvalidBatch, partition: &Partition) -> Refused {
     let indexes: &[i32] = match error {
         InvalidBatch::NullKeys { indexes } | InvalidBatch::Timestamps { indexes } => indexes,
         _ => &[],
     };
+    let log_start = if indexes.is_empty() { None } else { partition.with_log(|log| log.start()) };
     let record_errors =
         indexes.iter().map(|index| ResponseRecordError { batch_index: *index, batch_index_error_message: Some(error.to_string()) });
     Refused(Box::new(ResponsePartitionResponse {
         record_errors: record_errors.collect(),
+        log_start_offset: log_start.map_or(-1, Offset::get),
         error_message: Some(error.to_string()),
         ..refused(to_wire::invalid_batch(error))
     }))

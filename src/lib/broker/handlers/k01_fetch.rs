@@ -39,6 +39,8 @@ struct Fetch {
     bytes_min: usize,
     bytes_max: usize,
     isolation: Isolation,
+    /// The node that asks, where it is one.
+    by: Option<BrokerId>,
 }
 
 /// What one try came to.
@@ -63,7 +65,6 @@ enum Part {
 
 /// Answers what can be answered at once.
 pub fn begin(cx: &Arc<Context>, version: i16, mut request: FetchRequest) -> Step<FetchResponse> {
-    let Ok(isolation) = isolation_of(request.isolation_level) else { return Step::Done(failed(ErrorCode::InvalidRequest, 0)) };
     let by_id = TOPIC_ID_VERSION <= version;
     let now = cx.node.clock().tick();
     let context = if FetchSessions::is_sessionless(&request) {
@@ -77,9 +78,9 @@ pub fn begin(cx: &Arc<Context>, version: i16, mut request: FetchRequest) -> Step
     };
     // A negative limit asks for nothing that could be given.
     let negative = request.max_bytes < 0 || context.wanted.iter().any(|(_, partition)| partition.partition_max_bytes < 0);
-    if negative {
+    let Some(isolation) = isolation_of(request.isolation_level).filter(|_| !negative) else {
         return Step::Done(failed_partitions(context));
-    }
+    };
     let broker_max = cx.node.settings().fetch_bytes_max;
     let fetch = Fetch {
         cx: Arc::clone(cx),
@@ -88,6 +89,7 @@ pub fn begin(cx: &Arc<Context>, version: i16, mut request: FetchRequest) -> Step
         bytes_min: usize::try_from(request.min_bytes).unwrap_or(0),
         bytes_max: usize::try_from(request.max_bytes).unwrap_or(0).min(broker_max),
         isolation,
+        by: BrokerId::new(request.replica_id.max(request.replica_state.replica_id)),
     };
     let tried = fetch.attempt(&cx.node.partitions.table());
     let waits = 0 < request.max_wait_ms && tried.hopeful && !tried.urgent && tried.bytes_len < fetch.bytes_min;
@@ -98,11 +100,11 @@ pub fn begin(cx: &Arc<Context>, version: i16, mut request: FetchRequest) -> Step
     Step::Later(Box::pin(fetch.wait(deadline)))
 }
 
-fn isolation_of(level: i8) -> Result<Isolation, i8> {
+fn isolation_of(level: i8) -> Option<Isolation> {
     match level {
-        0 => Ok(Isolation::Uncommitted),
-        1 => Ok(Isolation::Committed),
-        other => Err(other),
+        0 => Some(Isolation::Uncommitted),
+        1 => Some(Isolation::Committed),
+        _ => None,
     }
 }
 
@@ -114,7 +116,7 @@ fn failed(code: ErrorCode, session_id: i32) -> Answer<FetchResponse> {
 fn failed_partitions(context: FetchContext) -> Answer<FetchResponse> {
     let mut answers = Vec::new();
     for (topic, partition) in context.wanted {
-        push_answer(&mut answers, topic, error_partition(partition.partition, ErrorCode::UnknownServerError));
+        push_answer(&mut answers, topic, error_partition(partition.partition, ErrorCode::InvalidRequest));
     }
     Answer::from(FetchResponse { responses: answers, ..FetchResponse::default() })
 }
@@ -125,7 +127,6 @@ fn error_partition(index: i32, code: ErrorCode) -> ResponsePartition {
         error_code: code.code(),
         high_watermark: -1,
         records: Records::EMPTY,
-        aborted_transactions: Some(Vec::new()),
         ..ResponsePartition::default()
     }
 }
@@ -192,6 +193,7 @@ impl Fetch {
             bytes_max: left.min(usize::try_from(asked.partition_max_bytes).unwrap_or(0)),
             first_batch_always: bytes_before == 0,
             isolation: self.isolation,
+            by: self.by,
             // Anything below zero is "none": −1 by the protocol, −2 by Kafka's leniency.
             epoch: LeaderEpoch::new(asked.current_leader_epoch),
             last_epoch: LeaderEpoch::new(asked.last_fetched_epoch),
@@ -259,7 +261,8 @@ impl Drop for Watching<'_> {
 
 fn partition_answer(version: i16, index: i32, part: Part, slices: &mut Vec<FileSlice>) -> ResponsePartition {
     let got = match part {
-        Part::Unknown(code) => return error_partition(index, code),
+        // Kafka has an empty list here and null below; both mean none.
+        Part::Unknown(code) => return ResponsePartition { aborted_transactions: Some(Vec::new()), ..error_partition(index, code) },
         Part::Refused(error) => return refused_partition(version, index, &error),
         Part::Got(got) => got,
     };
