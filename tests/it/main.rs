@@ -4,6 +4,8 @@
 mod admin;
 mod api_versions;
 mod broker;
+mod cli_pages;
+mod cli_records;
 mod client;
 mod cluster;
 mod golden;

@@ -4,6 +4,8 @@
 mod cluster;
 mod consume;
 mod group;
+mod other;
+pub mod pages;
 mod produce;
 mod serve;
 mod topic;
@@ -17,7 +19,8 @@ use crate::exit::{Failure, Silent};
 use crate::output::{self, Talk};
 
 /// The verbs, in the order in which the help lists them.
-pub const VERBS: &[Verb] = &[serve::VERB, produce::VERB, consume::VERB, topic::VERB, group::VERB, cluster::VERB];
+pub const VERBS: &[Verb] =
+    &[serve::VERB, produce::VERB, consume::VERB, topic::VERB, group::VERB, cluster::VERB, other::COMPLETIONS, other::LINKS, other::MAN];
 
 /// Flags that every verb takes, before or after its name.
 const COMMON: &[Flag] = &[

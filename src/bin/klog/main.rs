@@ -1,8 +1,6 @@
 //! The `klog` command: picks the verb, runs it, and ends with the exit code that its outcome stands for.
 //! It must never know what a verb does.
 
-#![allow(dead_code)] // until every verb of this release has landed
-
 mod cli;
 mod cmd;
 mod exit;

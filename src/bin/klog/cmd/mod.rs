@@ -3,6 +3,7 @@
 pub mod cluster;
 pub mod consume;
 pub mod group;
+pub mod other;
 pub mod place;
 pub mod produce;
 pub mod serve;

@@ -109,11 +109,6 @@ pub struct BadInput {
 }
 
 impl Shape {
-    /// Lines.
-    pub fn lines() -> Shape {
-        Shape::Delimited(Delimited { record: Delimiter::Byte(b'\n'), key: None })
-    }
-
     /// The first record of `input`. `at_end`: nothing follows `input`.
     #[inline]
     pub fn step<'a>(&self, input: &'a [u8], at_end: bool) -> Result<Step<'a>, BadInput> {
@@ -230,10 +225,10 @@ pub(super) mod tests {
 
     #[test]
     fn delimiters() {
-        check(&Shape::lines(), "", &[]);
-        check(&Shape::lines(), "a\nb\n", &["a", "b"]);
-        check(&Shape::lines(), "a\n\n\nb", &["a", "", "", "b"]);
-        check(&Shape::lines(), "\n", &[""]);
+        check(&delimited(b"\n", b""), "", &[]);
+        check(&delimited(b"\n", b""), "a\nb\n", &["a", "b"]);
+        check(&delimited(b"\n", b""), "a\n\n\nb", &["a", "", "", "b"]);
+        check(&delimited(b"\n", b""), "\n", &[""]);
         check(&delimited(b"\n", b":"), "k:v\nno key\n:empty key\nk:\nk:v:w\n", &["k=v", "no key", "=empty key", "k=", "k=v:w"]);
         check(&delimited(b"--", b"=>"), "k=>v--v-w--last", &["k=v", "v-w", "last"]);
         check(&delimited(b"\0", b""), "a\nb\0c", &["a\nb", "c"]);

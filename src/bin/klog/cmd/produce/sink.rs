@@ -15,6 +15,9 @@ use crate::session::Session;
 use crate::signals::{Ready, StopFd};
 use crate::text::input::Parsed;
 
+/// How long a cluster may take to make a topic by itself.
+const MADE_WITHIN: Duration = Duration::from_secs(4);
+
 /// A producer, and a writer for each topic that a record named.
 pub struct Sink<'a> {
     session: &'a Session,
@@ -46,19 +49,9 @@ impl<'a> Sink<'a> {
             started: Instant::now(),
         };
         if let Some(topic) = &options.topic {
-            sink.only = Some(sink.writer(topic)?);
+            sink.only = Some(open(session, &sink.producer, topic)?);
         }
         Ok(sink)
-    }
-
-    fn writer(&self, topic: &TopicName) -> anyhow::Result<TopicWriter> {
-        match self.session.wait(self.producer.topic(topic)) {
-            Ok(writer) => Ok(writer),
-            Err(error @ ClientError::UnknownTopic { .. }) => Err(Failure::failed("unknown_topic", error.to_string())
-                .hint("--create makes it; this cluster makes no topics by itself")
-                .into()),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// Takes a record; `number` is its place in the input, from 1.
@@ -153,15 +146,34 @@ fn headers_of<'r>(options: &'r Options, parsed: &'r Parsed<'_>) -> Cow<'r, [Head
     Cow::Owned(own.chain(all).collect())
 }
 
+/// A topic that is not there may be made by the cluster itself. One that makes no topics does not say so: it goes on not knowing
+/// the topic, and that is waited for only so long.
+fn open(session: &Session, producer: &Producer, topic: &TopicName) -> anyhow::Result<TopicWriter> {
+    let missing = match session.wait(session.client.topic_now(topic, false)) {
+        Ok(_) => return Ok(session.wait(producer.topic(topic))?),
+        Err(error @ ClientError::UnknownTopic { .. }) => error,
+        Err(error) => return Err(error.into()),
+    };
+    let made = session.wait(async { tokio::time::timeout(MADE_WITHIN, producer.topic(topic)).await });
+    match made {
+        Ok(Err(error)) if !error.is_retriable() => Err(error.into()),
+        Ok(Ok(writer)) => Ok(writer),
+        Ok(Err(_)) | Err(_) => {
+            let failure = Failure::failed("unknown_topic", format!("{missing}, and the cluster makes no topics by itself"));
+            Err(failure.hint("--create makes it, as klog topic create does").into())
+        }
+    }
+}
+
 fn writer_of<'w>(
     named: &'w mut BTreeMap<String, TopicWriter>,
     topic: &str,
     session: &Session,
     producer: &Producer,
-) -> Result<&'w mut TopicWriter, ClientError> {
+) -> anyhow::Result<&'w mut TopicWriter> {
     if !named.contains_key(topic) {
-        let writer = session.wait(producer.topic(&TopicName::new(topic)?))?;
+        let writer = open(session, producer, &TopicName::new(topic).map_err(ClientError::from)?)?;
         named.insert(topic.to_owned(), writer);
     }
-    named.get_mut(topic).ok_or(ClientError::Closed("producer"))
+    Ok(named.get_mut(topic).ok_or(ClientError::Closed("producer"))?)
 }

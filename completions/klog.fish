@@ -1,0 +1,383 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_klog_global_optspecs
+    string join \n b/brokers= X/property= profile= json no-headers q/quiet v/verbose h/help V/version
+end
+
+function __fish_klog_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_klog_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_klog_using_subcommand
+    set -l cmd (__fish_klog_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c klog -n "__fish_klog_needs_command" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_needs_command" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_needs_command" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_needs_command" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_needs_command" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_needs_command" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_needs_command" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_needs_command" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_needs_command" -s V -l version -d 'Print version'
+complete -c klog -n "__fish_klog_needs_command" -f -a "serve" -d 'Run one node'
+complete -c klog -n "__fish_klog_needs_command" -f -a "produce" -d 'Store records: lines of stdin or of files'
+complete -c klog -n "__fish_klog_needs_command" -f -a "consume" -d 'Read records, and follow what comes'
+complete -c klog -n "__fish_klog_needs_command" -f -a "topic" -d 'Make, show, change and delete topics'
+complete -c klog -n "__fish_klog_needs_command" -f -a "group" -d 'Show consumer groups, and move or delete what they committed'
+complete -c klog -n "__fish_klog_needs_command" -f -a "cluster" -d 'Run local clusters of real nodes'
+complete -c klog -n "__fish_klog_needs_command" -f -a "completions" -d 'Write the completion script of a shell'
+complete -c klog -n "__fish_klog_needs_command" -f -a "links" -d 'Make links named klog-VERB that are the verbs'
+complete -c klog -n "__fish_klog_needs_command" -f -a "man" -d 'Write the man pages into a folder'
+complete -c klog -n "__fish_klog_using_subcommand serve" -s c -l config -d 'Read settings from a YAML file' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -l set -d 'Set a broker key by Kafka\'s name, over the file' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -l node-id -d 'This node\'s id [default: 1]' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -l listen -d 'Where clients connect; port 0 takes a free one [default: 127.0.0.1:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -l advertise -d 'The address told to clients [default: the one each client reached]' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -l data -d 'Where the data is kept [default: ./klog-data]' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand serve" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand serve" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand serve" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand serve" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand produce" -s t -l topic -d 'The topic' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s k -l key -d 'The key of every record' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s K -l key-delimiter -d 'A line is key, DELIM, value' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s D -l delimiter -d 'What ends a record [default: \\n]' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s H -l header -d 'A header of every record; NAME alone is null, NAME= is empty' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s p -l partition -d 'The partition of every record' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l partitioner -d 'Who chooses the partition [default: murmur2, as Java does]' -r -f -a "murmur2\t''
+consistent\t''
+random\t''
+sticky\t''"
+complete -c klog -n "__fish_klog_using_subcommand produce" -s z -l compression -d 'none, gzip, snappy, lz4 or zstd, with :LEVEL for gzip and zstd' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l acks -d 'Who has to have a record before it counts [default: all]' -r -f -a "0\t''
+1\t''
+all\t''"
+complete -c klog -n "__fish_klog_using_subcommand produce" -s l -l lines -d 'Lines of these files' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l whole -d 'Each of these files is one record; without FILE all of stdin is one' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s f -l format -d 'The input has this format' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l timestamp -d 'The time of every record: RFC 3339, a date, epoch ms or a duration back such as -1h' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l rate -d 'At most so many records a second' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l create -d 'Make the topic first if it is not there' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l failed -d 'Write records that were not stored here as JSON lines, with line number and reason' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l report -d 'Write where each record was stored: %t %p %o %i (its number) %T %d' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand produce" -s Z -l null -d 'An empty value is null'
+complete -c klog -n "__fish_klog_using_subcommand produce" -s J -l json-lines -d 'The input is JSON lines as klog consume -J writes them'
+complete -c klog -n "__fish_klog_using_subcommand produce" -s T -l tee -d 'Write the values to stdout as well'
+complete -c klog -n "__fish_klog_using_subcommand produce" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand produce" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand produce" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand produce" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand produce" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand consume" -s t -l topic -d 'A topic' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s p -l partitions -d 'Only these partitions: 0,1,5-7' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s g -l group -d 'As a member of this consumer group' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -l protocol -d 'The group\'s protocol' -r -f -a "classic\t''"
+complete -c klog -n "__fish_klog_using_subcommand consume" -l instance-id -d 'A static member of the group, which may come back without a rebalance' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s o -l offset -d 'From where, and up to where [default: start; in a group: stored]' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s c -l count -d 'Stop after so many records' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s f -l format -d 'Write records in this format' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -l value -d 'How JSON lines show values [default: text]' -r -f -a "text\t''
+json\t''"
+complete -c klog -n "__fish_klog_using_subcommand consume" -s K -l key-delimiter -d 'Write key, DELIM, value' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s D -l delimiter -d 'What follows a record [default: \\n]' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -l grep -d 'Only records with a key (k:), value (v:) or header (h:NAME:) like this; ! before it negates' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -l isolation -d 'Whether records of open and aborted transactions show [default: committed]' -r -f -a "committed\t''
+uncommitted\t''"
+complete -c klog -n "__fish_klog_using_subcommand consume" -l timeout -d 'Stop when nothing came for so long, such as 10s' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -s r -l regex -d 'Topics are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand consume" -s e -l exit -d 'Stop at the ends that partitions have now'
+complete -c klog -n "__fish_klog_using_subcommand consume" -s J -l json-lines -d 'Write JSON lines'
+complete -c klog -n "__fish_klog_using_subcommand consume" -s Z -l null -d 'Write NULL for null'
+complete -c klog -n "__fish_klog_using_subcommand consume" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand consume" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand consume" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand consume" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand consume" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "create" -d 'Make topics'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "list" -d 'List topics with their records and sizes'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "describe" -d 'Show partitions, replicas, offsets and settings'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "delete" -d 'Delete topics with all their records'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "config" -d 'Show and change the settings of a topic'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "grow" -d 'Add partitions'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "trim" -d 'Delete the records before a position'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "offsets" -d 'Show where partitions start and end, and what is where'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s p -l partitions -d 'How many partitions [default: the broker\'s num.partitions]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s r -l replicas -d 'How many replicas [default: the broker\'s default.replication.factor]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s c -l config -d 'A setting of the topic' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -l assign -d 'Which brokers have each partition: one list a partition, its ids joined by colons (1:2,2:3)' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -l if-not-exists -d 'A topic that is there already is a success'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -s r -l regex -d 'The names are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -s i -l internal -d 'Also those that brokers keep for themselves'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -l health -d 'Only partitions that are not well' -r -f -a "under-replicated\t''
+offline\t''
+under-min-isr\t''"
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -s r -l regex -d 'The names are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from describe" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -s r -l regex -d 'The names are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -l if-exists -d 'A topic that is not there is a success'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -f -a "get" -d 'Show settings and where their values come from'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -f -a "set" -d 'Give settings a value'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -f -a "unset" -d 'Give settings their default back'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -f -a "append" -d 'Add to settings that are lists'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from config" -f -a "subtract" -d 'Take away from settings that are lists'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -l assign -d 'Which brokers have each partition: one list a partition, its ids joined by colons (1:2,2:3)' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s o -l offset -d 'Keep from here on: N, +N, -N, end or @TIME' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s p -l partitions -d 'Only these partitions' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s p -l partitions -d 'Only these partitions' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s o -l offset -d 'Also this position: N, +N, -N, start, end or @TIME' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -l epoch -d 'Also where this leader epoch ends' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -l isolation -d 'Where the end is [default: uncommitted, the high watermark]' -r -f -a "committed\t''
+uncommitted\t''"
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -f -a "list" -d 'List groups with state, members and lag'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -f -a "describe" -d 'Show members, assignments, committed offsets and lag'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -f -a "reset" -d 'Move what a group committed'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -f -a "export" -d 'Write what a group committed as topic,partition,offset'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -f -a "delete" -d 'Delete groups without members, with all they committed'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -f -a "forget" -d 'Delete what a group committed for topics that it does not read now'
+complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -f -a "kick" -d 'Put members out of a group: others get their partitions'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -s r -l regex -d 'The names are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -s r -l regex -d 'The names are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -l watch -d 'Show it again every two seconds'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from describe" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -l to -d 'Where to' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -s t -l topic -d 'Only this topic, or these partitions of it [default: all that the group committed]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from reset" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -s r -l regex -d 'The names are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from forget" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -l all -d 'All members'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand group; and __fish_seen_subcommand_from kick" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and not __fish_seen_subcommand_from run" -f -a "run" -d 'Run a command with a throw-away cluster'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s n -l nodes -d 'How many nodes; only 1 today [default: 1]' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -l set -d 'Set a broker key by Kafka\'s name, on every node' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand completions" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand completions" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand completions" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand completions" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand completions" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand completions" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand links" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand links" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand links" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand links" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand links" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand links" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand links" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand links" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand man" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand man" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand man" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand man" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand man" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand man" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand man" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand man" -s h -l help -d 'Print help'
+
+# Names that there are now.
+complete -c klog -n "__fish_seen_subcommand_from produce" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from consume" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from create" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from list" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from describe" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from delete" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from config; and __fish_seen_subcommand_from get" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from config; and __fish_seen_subcommand_from set" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from config; and __fish_seen_subcommand_from unset" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from config; and __fish_seen_subcommand_from append" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from config; and __fish_seen_subcommand_from subtract" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from grow" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from trim" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from offsets" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from list" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from describe" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from reset" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from export" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from delete" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from forget" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from kick" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
