@@ -29,6 +29,11 @@ impl Raw {
         Ok(Raw { stream, correlation_id: 0 })
     }
 
+    /// Another deadline for answers.
+    pub fn set_answer_max(&self, deadline: Duration) {
+        self.stream.set_read_timeout(Some(deadline)).unwrap();
+    }
+
     /// Sends bytes as they are.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)

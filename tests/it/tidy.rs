@@ -45,7 +45,7 @@ impl Source {
         let path = file.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(file).unwrap();
         let module = path.strip_prefix("src/lib/").and_then(|rest| rest.split_once('/')).map_or("", |(module, _)| module).to_owned();
-        let tests_alone = path.starts_with("tests/") || path.ends_with("/tests.rs") || path.contains("/tests/");
+        let tests_alone = path.starts_with("tests/") || path.contains("/tests/") || is_test_module(file);
         let end = text.rfind("#[cfg(test)]").filter(|at| text[*at..].contains("mod tests {")).unwrap_or(text.len());
         let body = if tests_alone { "" } else { &text[..end] };
         let code = blank(body).lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())).collect();
@@ -59,6 +59,15 @@ impl Source {
             }
         }
     }
+}
+
+/// Whether the folder's `mod.rs` has the file in test builds only.
+fn is_test_module(file: &Path) -> bool {
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    let parent = fs::read_to_string(file.with_file_name("mod.rs")).unwrap_or_default();
+    parent.lines().zip(parent.lines().skip(1)).any(|(attribute, declared)| {
+        attribute == "#[cfg(test)]" && declared.trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ") == format!("mod {name};")
+    })
 }
 
 /// The same text with every character of comments and string literals replaced by a space.
