@@ -66,7 +66,8 @@ fn is_test_module(file: &Path) -> bool {
     let name = file.file_stem().unwrap().to_str().unwrap();
     let parent = fs::read_to_string(file.with_file_name("mod.rs")).unwrap_or_default();
     parent.lines().zip(parent.lines().skip(1)).any(|(attribute, declared)| {
-        attribute == "#[cfg(test)]" && declared.trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ") == format!("mod {name};")
+        attribute == "#[cfg(test)]"
+            && declared.trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ") == format!("mod {name};")
     })
 }
 
