@@ -42,7 +42,7 @@ complete -c klog -n "__fish_klog_needs_command" -f -a "cluster" -d 'Run local cl
 complete -c klog -n "__fish_klog_needs_command" -f -a "completions" -d 'Write the completion script of a shell'
 complete -c klog -n "__fish_klog_needs_command" -f -a "links" -d 'Make links named klog-VERB that are the verbs'
 complete -c klog -n "__fish_klog_needs_command" -f -a "man" -d 'Write the man pages into a folder'
-complete -c klog -n "__fish_klog_using_subcommand serve" -s c -l config -d 'Read settings from a YAML file' -r
+complete -c klog -n "__fish_klog_using_subcommand serve" -s c -l config -d 'Read settings from a YAML file: `listen`, `data` and the like, and Kafka\'s broker keys' -r
 complete -c klog -n "__fish_klog_using_subcommand serve" -l set -d 'Set a broker key by Kafka\'s name, over the file' -r
 complete -c klog -n "__fish_klog_using_subcommand serve" -l node-id -d 'This node\'s id [default: 1]' -r
 complete -c klog -n "__fish_klog_using_subcommand serve" -l listen -d 'Where clients connect; port 0 takes a free one [default: 127.0.0.1:9092]' -r

@@ -2,7 +2,7 @@
 //! shows the new image, and only then answers. Owns that order; must never hold a rule of the cluster's own.
 //!
 //! One command at a time: `writer` is held from the decision to the publication. Readers take the image from behind a lock that is held for a
-//! pointer's copy. A new topic's partitions are opened before the image shows them, a removed topic leaves the image before its files go.
+//! pointer's copy. A new topic's partitions are opened, and a removed topic's dropped, before the image shows it.
 
 use std::io;
 use std::path::PathBuf;

@@ -13,7 +13,9 @@ pub const VERB: Verb = Verb {
         ("klog serve --listen 0.0.0.0:9092 --data /srv/klog --set num.partitions=3", "a node for the network"),
     ],
     flags: &[
-        one("config", "FILE", "Read settings from a YAML file").short('c').live(Live::Files),
+        one("config", "FILE", "Read settings from a YAML file: `listen`, `data` and the like, and Kafka's broker keys")
+            .short('c')
+            .live(Live::Files),
         many("set", "KEY=VALUE", "Set a broker key by Kafka's name, over the file"),
         one("node-id", "N", "This node's id [default: 1]"),
         one("listen", "HOST:PORT", "Where clients connect; port 0 takes a free one [default: 127.0.0.1:9092]"),

@@ -1,7 +1,9 @@
 //! `klog serve`: one node in this process, until SIGTERM or ^C.
 
+mod settings_file;
+
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::ArgMatches;
@@ -38,23 +40,36 @@ async fn serve(config: ServerConfig) -> anyhow::Result<()> {
 
 fn config_of(matches: &ArgMatches) -> anyhow::Result<ServerConfig> {
     let mut config = ServerConfig::default();
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    if let Some(id) = text("node-id") {
-        config.node_id = id.parse().ok().and_then(BrokerId::new).ok_or_else(|| Failure::usage(format!("'{id}' is no node id")))?;
+    if let Some(file) = matches.get_one::<String>("config") {
+        settings_file::read(Path::new(file), &mut |name, value| take(&mut config, name, value))?;
     }
-    if let Some(listen) = text("listen") {
-        config.listen = listen.to_owned();
-    }
-    if let Some(address) = text("advertise") {
-        config.advertise = Some(advertised(address).ok_or_else(|| Failure::usage(format!("'{address}' is not HOST:PORT")))?);
-    }
-    if let Some(data) = text("data") {
-        config.data = PathBuf::from(data);
+    for flag in FLAGS {
+        if let Some(value) = matches.get_one::<String>(flag) {
+            take(&mut config, flag, value).map_err(Failure::usage)?;
+        }
     }
     for setting in matches.get_many::<String>("set").into_iter().flatten() {
         config::set(&mut config.settings, setting).map_err(|error| Failure::usage(error.to_string()))?;
     }
     Ok(config)
+}
+
+/// The long flags that may also stand in the file.
+const FLAGS: [&str; 4] = ["node-id", "listen", "advertise", "data"];
+
+/// Takes one setting of the file or the command line; what is wrong with it, where something is.
+fn take(config: &mut ServerConfig, name: &str, value: &str) -> Result<(), String> {
+    match name {
+        "node-id" => {
+            config.node_id =
+                value.parse().ok().and_then(BrokerId::new).ok_or_else(|| format!("'{value}' is no node id: it is 0 or more"))?;
+        }
+        "listen" => config.listen = value.to_owned(),
+        "advertise" => config.advertise = Some(advertised(value).ok_or_else(|| format!("'{value}' is not HOST:PORT"))?),
+        "data" => config.data = PathBuf::from(value),
+        key => config::set(&mut config.settings, &format!("{key}={value}")).map_err(|error| error.to_string())?,
+    }
+    Ok(())
 }
 
 fn advertised(address: &str) -> Option<Advertised> {

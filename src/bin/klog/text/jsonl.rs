@@ -363,6 +363,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest::test_runner::Config { rng_seed: proptest::test_runner::RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
         #[test]
         fn what_was_written_is_read_again(
             key in bytes(), value in bytes(), timestamp: i64,

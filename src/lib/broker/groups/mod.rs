@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn groups_lie_where_kafka_puts_them() {
         // As Java computes them; the last hash is the smallest i32, whose absolute value is none.
-        for (text, hash) in [("", 0), ("a", 97), ("readers", 1_080_413_836), ("é", 233), ("polygenelubricants", 0)] {
+        for (text, hash) in [("", 0), ("a", 97), ("readers", 1_080_410_128), ("é", 233), ("polygenelubricants", 0)] {
             assert_eq!(java_hash(text), hash, "{text}");
         }
     }

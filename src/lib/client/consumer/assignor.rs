@@ -270,6 +270,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest::test_runner::Config { rng_seed: proptest::test_runner::RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
         #[test]
         fn every_partition_has_one_reader_that_wants_it(
             assignor in all(),

@@ -40,7 +40,7 @@ fn any_record() -> impl Strategy<Value = Owned> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(proptest::test_runner::Config { cases: 64, rng_seed: proptest::test_runner::RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn what_is_built_is_read(records in prop::collection::vec(any_record(), 1..40), codec in 0u8..5) {
