@@ -266,6 +266,9 @@ impl Partition {
     /// Where a reader finds what it asks for.
     pub fn read(&self, ask: &ReadAsk) -> Result<ReadGot, PartitionReadError> {
         let state = self.lock();
+        if let Some(by) = ask.by {
+            state.replica.follower(by)?;
+        }
         if ask.any_replica {
             state.replica.known(ask.epoch)?
         } else {
