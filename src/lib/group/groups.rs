@@ -285,6 +285,7 @@ impl Groups {
             Record::Group(_, Some(_)) => (),
             Record::Group(id, None) => {
                 let Some(group) = self.groups.remove(&id) else { return };
+                self.timers.forget(&id);
                 // An offset that was on its way when the group died came after its end, as the log sees it.
                 if !group.offsets.is_empty() {
                     let reborn = Group { offsets: group.offsets, is_written: true, ..Group::new(id.clone()) };

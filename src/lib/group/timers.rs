@@ -38,6 +38,11 @@ impl Timers {
         }
     }
 
+    /// Drops all deadlines of a group that is no more: an id may have been promised to somebody who had not come back yet.
+    pub(super) fn forget(&mut self, group: &GroupId) {
+        self.due.retain(|(_, other, _)| other != group);
+    }
+
     /// The earliest deadline.
     pub(super) fn next(&self) -> Option<Tick> {
         self.due.first().map(|(at, _, _)| *at)
