@@ -14,7 +14,7 @@ use super::LogFile;
 pub const WINDOW_BYTES_MAX: u64 = 4 << 20;
 const WINDOW_BYTES_MIN: u64 = 256 << 10;
 const PAGE: u64 = 4096;
-/// From here on a write through the file is faster than through the map (measured: see `benches/`).
+/// From here on a write through the file is faster than through the map (design D8; `benches/` shows both).
 const PWRITE_BYTES_MIN: usize = 128 << 10;
 /// A file that was appended to less often than this since it was last cut is cold: a window would cost more than it saves.
 const COLD_APPENDS: u32 = 8;
