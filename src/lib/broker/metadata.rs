@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::config::{BrokerConfig, Layers, Settings, TopicConfig};
 use crate::controller::{Broker, ClusterImage, Command, Decision, NewTopic, Record, Reply, Resource, Rules, Topic, decide};
 use crate::log::{DataFolder, FolderError, FolderMeta};
-use crate::types::{BrokerId, Uuid};
+use crate::types::{BrokerEpoch, BrokerId, Uuid};
 
 use super::metadata_log::{MetadataLog, MetadataLogError};
 use super::node::Node;
@@ -87,9 +87,15 @@ impl Metadata {
         {
             return Err(MetadataError::OtherNode { path: folder.path().to_owned(), found: meta.node, own: config.node_id });
         }
+        // A node alone is never fenced, so it needs no other incarnation from start to start.
         let own = Broker {
             id: config.node_id,
+            epoch: BrokerEpoch::new(0).expect("not negative"),
+            incarnation: Uuid::ZERO,
+            fenced: false,
+            in_controlled_shutdown: false,
             advertised: config.advertise.as_ref().map(|fixed| (fixed.host.clone(), fixed.port)),
+            internal: None,
             rack: config.settings.get("broker.rack").cloned(),
         };
         let (mut log, mut image) = match MetadataLog::open(folder.path())? {
@@ -105,12 +111,10 @@ impl Metadata {
         join(folder, meta, image.cluster_id(), config.node_id)?;
         let fixed = fixed_settings(config);
         let node_config = Arc::new(BrokerConfig::read(&layers(&image, config.node_id, &fixed)));
-        let mut rules = Rules { config: &node_config, fixed: &fixed, new_id: &mut random_id };
-        let registered = decide(&image, &Command::RegisterBroker(own), &mut rules);
-        if !registered.records.is_empty() {
-            let path = folder.path().to_owned();
-            log.append(&registered.records).map_err(|error| MetadataLogError::Io { path, error })?;
-            registered.records.iter().for_each(|record| image.apply(record));
+        if image.broker(own.id) != Some(&own) {
+            let (path, own) = (folder.path().to_owned(), Record::Broker(own));
+            log.append(std::slice::from_ref(&own)).map_err(|error| MetadataLogError::Io { path, error })?;
+            image.apply(&own);
         }
         let records_count = count(&image.to_records());
         let shown = RwLock::new(Shown { image: Arc::new(image), config: node_config, records_count });
@@ -238,7 +242,7 @@ impl Node {
 
     fn control_now(&self, mut log: OwnedMutexGuard<MetadataLog>, command: &Command) -> Result<Reply, ControlError> {
         let Shown { image, config, .. } = self.metadata.shown();
-        let mut rules = Rules { config: &config, fixed: &self.metadata.fixed, new_id: &mut random_id };
+        let mut rules = Rules { config: &config, fixed: &self.metadata.fixed, next_index: 0, new_id: &mut random_id };
         let Decision { records, reply } = decide(&image, command, &mut rules);
         if records.is_empty() {
             return Ok(reply);

@@ -20,8 +20,18 @@ pub fn refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::UnknownTopicId { .. } => ErrorCode::UnknownTopicId,
         Refusal::PartitionsNotPositive | Refusal::NoIncrease { .. } => ErrorCode::InvalidPartitions,
         Refusal::TooManyPartitions { .. } => ErrorCode::PolicyViolation,
-        Refusal::ReplicationNotPositive | Refusal::TooFewNodes { .. } => ErrorCode::InvalidReplicationFactor,
-        Refusal::BadAssignment { .. } => ErrorCode::InvalidReplicaAssignment,
+        Refusal::ReplicationNotPositive | Refusal::TooFewNodes { .. } | Refusal::ReplicationChanges { .. } => {
+            ErrorCode::InvalidReplicationFactor
+        }
+        Refusal::BadAssignment { .. } | Refusal::ReassignmentUnclean { .. } => ErrorCode::InvalidReplicaAssignment,
+        Refusal::DuplicateRegistration { .. } => ErrorCode::DuplicateBrokerRegistration,
+        Refusal::NotRegistered { .. } => ErrorCode::BrokerIdNotRegistered,
+        Refusal::StaleBrokerEpoch { .. } => ErrorCode::StaleBrokerEpoch,
+        Refusal::NewerThanController => ErrorCode::NotController,
+        Refusal::FencedLeaderEpoch { .. } => ErrorCode::FencedLeaderEpoch,
+        Refusal::OldPartitionEpoch { .. } => ErrorCode::InvalidUpdateVersion,
+        Refusal::Ineligible { .. } => ErrorCode::IneligibleReplica,
+        Refusal::NoReassignment => ErrorCode::NoReassignmentInProgress,
         Refusal::Config(_) | Refusal::NullSetting { .. } | Refusal::NotAList { .. } => ErrorCode::InvalidConfig,
         Refusal::Reserved { .. }
         | Refusal::Twice { .. }
@@ -30,6 +40,8 @@ pub fn refusal(refusal: &Refusal) -> ErrorCode {
         | Refusal::NullValue { .. }
         | Refusal::NotDynamic { .. }
         | Refusal::NoName { .. }
+        | Refusal::NotTheLeader { .. }
+        | Refusal::BadIsr { .. }
         | Refusal::UnknownBroker { .. } => ErrorCode::InvalidRequest,
         Refusal::ElectionNotNeeded => ErrorCode::ElectionNotNeeded,
         Refusal::PreferredNotAvailable => ErrorCode::PreferredLeaderNotAvailable,

@@ -3,15 +3,49 @@
 use std::fmt;
 
 use crate::config::{ConfigError, Settings};
-use crate::types::{BrokerId, ProducerId, TopicId, TopicName, TopicNameError, limits};
+use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName, TopicNameError, Uuid, limits};
 
-use super::image::Broker;
+use super::image::Partition;
 
 /// Something asked of the controller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// A node is there, perhaps with a new address.
-    RegisterBroker(Broker),
+    /// A process has started as a node. It is fenced until [`Command::UnfenceBroker`]; the same process asking again changes only addresses.
+    RegisterBroker(Registration),
+    /// A node has shown that it is alive and has the image: it may lead.
+    UnfenceBroker(BrokerLife),
+    /// A node is dead, or silent for too long, or goes: others lead from now on.
+    FenceBroker(BrokerLife),
+    /// A node is about to go: it leads no more where another can.
+    BeginShutdown(BrokerLife),
+    /// A node belongs to the cluster no more. It may be alive: then it finds its epoch refused.
+    UnregisterBroker {
+        /// Its number.
+        broker: BrokerId,
+    },
+    /// A leader found others in sync than before (KIP-497, KIP-903).
+    AlterPartitions {
+        /// Who asks.
+        from: BrokerLife,
+        /// What it found.
+        changes: Vec<IsrChange>,
+    },
+    /// Replicas move to other nodes, or stay after all (KIP-455).
+    Reassign {
+        /// The partitions, as they were named.
+        partitions: Vec<Reassignment>,
+        /// Whether a partition may get more or fewer replicas than it has.
+        replication_may_change: bool,
+    },
+    /// Nodes that lead too few of the partitions whose first replica they are lead them again, where they are in sync.
+    BalanceLeaders,
+    /// Replicas leave a node that is to go, a few partitions at a time: to be asked again until none is left.
+    Drain {
+        /// The node.
+        broker: BrokerId,
+        /// How many partitions may be on their way at once.
+        moving_max: usize,
+    },
     /// New topics.
     CreateTopics {
         /// The topics.
@@ -44,6 +78,59 @@ pub enum Command {
     },
     /// A block of producer ids for one node.
     AllocateProducerIds,
+}
+
+/// A process that wants to be a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// The node's number.
+    pub broker: BrokerId,
+    /// Names the process: random, made once at its start.
+    pub incarnation: Uuid,
+    /// The epoch under which the node wrote its logs, if it vouches that nothing of them was lost since. Where that is not the epoch of its
+    /// last registration the node is no member of any ISR or ELR any more.
+    pub clean_epoch: Option<BrokerEpoch>,
+    /// See [`super::Broker::advertised`].
+    pub advertised: Option<(String, u16)>,
+    /// See [`super::Broker::internal`].
+    pub internal: Option<(String, u16)>,
+    /// Its rack.
+    pub rack: Option<String>,
+}
+
+/// A node, and which of its registrations is meant: what is said of an older one is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokerLife {
+    /// Its number.
+    pub broker: BrokerId,
+    /// The epoch that its registration was answered with.
+    pub epoch: BrokerEpoch,
+}
+
+/// A leader's proposal of an ISR for one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IsrChange {
+    /// The partition's topic.
+    pub topic: TopicId,
+    /// The partition's number.
+    pub index: PartitionIndex,
+    /// The epoch under which it leads.
+    pub leader_epoch: LeaderEpoch,
+    /// The state of the partition that it goes from.
+    pub partition_epoch: i32,
+    /// The new ISR, with the epochs under which the leader knows its members.
+    pub isr: Vec<BrokerLife>,
+}
+
+/// Where the replicas of one partition are to be. Nothing in it is checked yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reassignment {
+    /// The topic.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// Broker ids, the preferred leader first; `None` takes back what is under way.
+    pub replicas: Option<Vec<i32>>,
 }
 
 /// Which replica is to lead.
@@ -166,8 +253,21 @@ pub enum Operation {
 /// What the controller answers: one entry for each thing asked, in the order asked. A name that was asked for twice is answered once.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
-    /// The node is known.
-    Registered,
+    /// To RegisterBroker: the epoch of this registration.
+    Registered(Result<BrokerEpoch, Refusal>),
+    /// To UnfenceBroker, FenceBroker, BeginShutdown and UnregisterBroker.
+    Broker(Result<(), Refusal>),
+    /// To AlterPartitions: each change with the partition as it is then, or why it is not; or why none of them was looked at.
+    IsrAnswered(Result<Vec<IsrAnswer>, Refusal>),
+    /// To AlterPartitionReassignments: topic, partition, and whether it is on its way.
+    Reassigned(Vec<((String, i32), Result<Reassigned, Refusal>)>),
+    /// To BalanceLeaders.
+    Balanced {
+        /// Partitions that another replica leads now.
+        moved_count: usize,
+    },
+    /// To Drain.
+    Drained(Result<Drained, Refusal>),
     /// To CreateTopics: the name, and what was made.
     Created(Vec<(String, Result<Created, Refusal>)>),
     /// To DeleteTopics: the key, and what is gone.
@@ -183,6 +283,32 @@ pub enum Reply {
         /// The first id.
         first: ProducerId,
     },
+}
+
+/// What became of an [`IsrChange`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IsrAnswer {
+    /// The partition's topic.
+    pub topic: TopicId,
+    /// The partition's number.
+    pub index: PartitionIndex,
+    /// The partition afterwards.
+    pub outcome: Result<Partition, Refusal>,
+}
+
+/// A reassignment that has begun, ended or been taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reassigned;
+
+/// How far a node is emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Partitions that are on their way from it.
+    pub moving_count: usize,
+    /// Partitions that wait for their turn.
+    pub waiting_count: usize,
+    /// Partitions that cannot move: there is no other node that could take them.
+    pub stuck_count: usize,
 }
 
 /// A topic that was made.
@@ -221,6 +347,30 @@ pub struct Altered;
 /// A partition that another replica leads now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elected;
+
+/// Why a node may not join an ISR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ineligibility {
+    /// It is not registered.
+    NotRegistered,
+    /// It is about to go.
+    ShuttingDown,
+    /// It is fenced.
+    Fenced,
+    /// It has started again since the leader heard of it.
+    OldEpoch,
+}
+
+impl fmt::Display for Ineligibility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ineligibility::NotRegistered => "it is not registered",
+            Ineligibility::ShuttingDown => "it is shutting down",
+            Ineligibility::Fenced => "it is fenced",
+            Ineligibility::OldEpoch => "it was registered anew",
+        })
+    }
+}
 
 /// Why something that was asked for is not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -353,6 +503,86 @@ pub enum Refusal {
     UnknownBroker {
         /// The id.
         id: BrokerId,
+    },
+    /// Another process is that node, and is not fenced.
+    #[error("Another broker is registered with the broker id {id}. If it was restarted just now, this ends when the controller fences it.")]
+    DuplicateRegistration {
+        /// The id.
+        id: BrokerId,
+    },
+    /// No node of that id (keys of the controller, where the code differs from that of settings).
+    #[error("Broker ID {id} is not currently registered.")]
+    NotRegistered {
+        /// The id.
+        id: BrokerId,
+    },
+    /// What was said under an older registration.
+    #[error("Expected broker epoch {now}, but got broker epoch {given} of broker {id}.")]
+    StaleBrokerEpoch {
+        /// The node.
+        id: BrokerId,
+        /// The epoch given.
+        given: BrokerEpoch,
+        /// The epoch of its registration.
+        now: BrokerEpoch,
+    },
+    /// The leader knows an epoch that this controller does not: it is probably no controller any more.
+    #[error("The leader's epochs are newer than this controller's.")]
+    NewerThanController,
+    /// Another leader has been elected since.
+    #[error("The leader epoch {given} is fenced; it is {now} now.")]
+    FencedLeaderEpoch {
+        /// The epoch given.
+        given: LeaderEpoch,
+        /// The epoch now.
+        now: LeaderEpoch,
+    },
+    /// Somebody who does not lead the partition proposed an ISR.
+    #[error("Broker {from} does not lead this partition.")]
+    NotTheLeader {
+        /// Who.
+        from: BrokerId,
+    },
+    /// The partition has changed since.
+    #[error("The partition epoch {given} is old; it is {now} now.")]
+    OldPartitionEpoch {
+        /// The epoch given.
+        given: i32,
+        /// The epoch now.
+        now: i32,
+    },
+    /// An ISR that cannot be: a member that is no replica, or twice in it, or the leader not in it.
+    #[error("The proposed ISR {isr:?} is not one of this partition's replicas with its leader among them.")]
+    BadIsr {
+        /// Its members.
+        isr: Vec<BrokerId>,
+    },
+    /// A member of a proposed ISR is fenced, about to go, or has started again.
+    #[error("Broker {id} is not eligible for the ISR: {why}.")]
+    Ineligible {
+        /// The member.
+        id: BrokerId,
+        /// Why not.
+        why: Ineligibility,
+    },
+    /// Nothing to take back.
+    #[error("No partition reassignment is in progress.")]
+    NoReassignment,
+    /// Another number of replicas where that was forbidden.
+    #[error("The replication factor is changed from {now} to {asked}.")]
+    ReplicationChanges {
+        /// How many there are.
+        now: usize,
+        /// How many were asked for.
+        asked: usize,
+    },
+    /// Nobody could lead afterwards without a loss.
+    #[error("Partition {topic}-{partition} cannot change its replicas so: it would require an unclean leader election.")]
+    ReassignmentUnclean {
+        /// The topic.
+        topic: String,
+        /// The partition.
+        partition: i32,
     },
     /// There is no such partition.
     #[error("No such partition as {topic}-{partition}")]

@@ -1,7 +1,7 @@
 //! New topics and new partitions. Rules of Kafka's `ReplicationControlManager`; must never change the image.
 
 use crate::config::{self, BrokerConfig, Layers, Scope, Settings, TopicConfig};
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicName, limits};
+use crate::types::{BrokerId, PartitionIndex, TopicName, limits};
 
 use super::command::{Assignment, Created, Grown, MorePartitions, NewTopic, Refusal, Replication, Resource};
 use super::decide::{Rules, once};
@@ -91,13 +91,7 @@ fn topics_one(
 }
 
 fn new_partition(replicas: &[BrokerId]) -> Partition {
-    Partition {
-        replicas: replicas.to_vec(),
-        isr: replicas.to_vec(),
-        leader: replicas.first().copied(),
-        leader_epoch: LeaderEpoch::ZERO,
-        partition_epoch: 0,
-    }
+    Partition { replicas: replicas.to_vec(), isr: replicas.to_vec(), leader: replicas.first().copied(), ..Partition::default() }
 }
 
 fn new_name(image: &ClusterImage, name: &str) -> Result<TopicName, Refusal> {

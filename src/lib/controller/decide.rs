@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::config::{BrokerConfig, Settings};
-use crate::types::{ProducerId, TopicId, limits};
+use crate::types::{BrokerEpoch, ProducerId, TopicId, limits};
 
-use super::command::{Command, Refusal, Removed, Reply, TopicKey};
+use super::command::{Command, Reassignment, Refusal, Registration, Removed, Reply, TopicKey};
 use super::image::{Broker, ClusterImage};
 use super::record::Record;
 use super::{alter, create, elect};
@@ -17,6 +17,8 @@ pub struct Rules<'a> {
     pub config: &'a BrokerConfig,
     /// What the node was given at its start, for the defaults of topics.
     pub fixed: &'a Settings,
+    /// The index that the records will have in the metadata log, if they are committed: a registration's epoch.
+    pub next_index: u64,
     /// Makes the id of a new topic.
     pub new_id: &'a mut dyn FnMut() -> TopicId,
 }
@@ -34,10 +36,18 @@ pub struct Decision {
 pub fn decide(image: &ClusterImage, command: &Command, rules: &mut Rules<'_>) -> Decision {
     let mut records = Vec::new();
     let reply = match command {
-        Command::RegisterBroker(broker) => {
-            register(image, broker, &mut records);
-            Reply::Registered
+        Command::RegisterBroker(registration) => Reply::Registered(register(image, registration, rules, &mut records)),
+        Command::UnfenceBroker(life) | Command::FenceBroker(life) | Command::BeginShutdown(life) => {
+            Reply::Broker(Err(Refusal::NotRegistered { id: life.broker }))
         }
+        Command::UnregisterBroker { broker } => Reply::Broker(Err(Refusal::NotRegistered { id: *broker })),
+        Command::AlterPartitions { from, .. } => Reply::IsrAnswered(Err(Refusal::NotRegistered { id: from.broker })),
+        Command::Reassign { partitions, .. } => {
+            let none = |row: &Reassignment| ((row.topic.clone(), row.partition), Err(Refusal::NoReassignment));
+            Reply::Reassigned(partitions.iter().map(none).collect())
+        }
+        Command::BalanceLeaders => Reply::Balanced { moved_count: 0 },
+        Command::Drain { broker, .. } => Reply::Drained(Err(Refusal::NotRegistered { id: *broker })),
         Command::CreateTopics { topics, .. } => Reply::Created(create::topics(image, topics, rules, &mut records)),
         Command::DeleteTopics(keys) => Reply::Deleted(delete(image, keys, rules, &mut records)),
         Command::CreatePartitions { topics, .. } => Reply::Grown(create::partitions(image, topics, &mut records)),
@@ -63,14 +73,50 @@ fn is_validation(command: &Command) -> bool {
         Command::CreateTopics { validate_only, .. }
         | Command::CreatePartitions { validate_only, .. }
         | Command::AlterConfigs { validate_only, .. } => *validate_only,
-        Command::RegisterBroker(_) | Command::DeleteTopics(_) | Command::ElectLeaders { .. } | Command::AllocateProducerIds => false,
+        Command::RegisterBroker(_)
+        | Command::UnfenceBroker(_)
+        | Command::FenceBroker(_)
+        | Command::BeginShutdown(_)
+        | Command::UnregisterBroker { .. }
+        | Command::AlterPartitions { .. }
+        | Command::Reassign { .. }
+        | Command::BalanceLeaders
+        | Command::Drain { .. }
+        | Command::DeleteTopics(_)
+        | Command::ElectLeaders { .. }
+        | Command::AllocateProducerIds => false,
     }
 }
 
-fn register(image: &ClusterImage, broker: &Broker, records: &mut Vec<Record>) {
-    if image.broker(broker.id) != Some(broker) {
-        records.push(Record::Broker(broker.clone()));
+fn register(
+    image: &ClusterImage,
+    registration: &Registration,
+    rules: &Rules<'_>,
+    records: &mut Vec<Record>,
+) -> Result<BrokerEpoch, Refusal> {
+    let id = registration.broker;
+    let now = image.broker(id);
+    let same = now.filter(|now| now.incarnation == registration.incarnation);
+    if same.is_none() && now.is_some_and(|now| !now.fenced) {
+        return Err(Refusal::DuplicateRegistration { id });
     }
+    let index = i64::try_from(rules.next_index).unwrap_or(i64::MAX);
+    let later = now.map_or(0, |now| now.epoch.get().saturating_add(1));
+    let broker = Broker {
+        id,
+        epoch: same.map_or(BrokerEpoch::new(index.max(later)).expect("not negative"), |same| same.epoch),
+        incarnation: registration.incarnation,
+        fenced: same.is_none_or(|same| same.fenced),
+        in_controlled_shutdown: same.is_some_and(|same| same.in_controlled_shutdown),
+        advertised: registration.advertised.clone(),
+        internal: registration.internal.clone(),
+        rack: registration.rack.clone(),
+    };
+    let epoch = broker.epoch;
+    if now != Some(&broker) {
+        records.push(Record::Broker(broker));
+    }
+    Ok(epoch)
 }
 
 fn delete(

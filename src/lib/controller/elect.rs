@@ -48,11 +48,11 @@ fn elected(topic: &Topic, index: PartitionIndex, now: &Partition, election: Elec
         }
     };
     let partition = Partition {
-        replicas: now.replicas.clone(),
         isr,
         leader: Some(leader),
         leader_epoch: now.leader_epoch.next(),
         partition_epoch: now.partition_epoch.saturating_add(1),
+        ..now.clone()
     };
     Ok(Record::Partition { topic: topic.id, index, partition })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::Settings;
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName, Uuid};
+use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName, Uuid};
 
 use super::command::Resource;
 use super::record::Record;
@@ -14,23 +14,51 @@ use super::record::Record;
 pub struct Broker {
     /// Its number.
     pub id: BrokerId,
+    /// Which of its registrations this is.
+    pub epoch: BrokerEpoch,
+    /// Names the process: made anew at every start.
+    pub incarnation: Uuid,
+    /// Whether it is taken for dead, or has not shown yet that it is alive: it leads nothing and joins no ISR.
+    pub fenced: bool,
+    /// Whether it is about to go: it joins no ISR, and leads only what nobody else can.
+    pub in_controlled_shutdown: bool,
     /// The host and port that clients are told, if these are fixed; otherwise each client is told the address that it connected to.
     pub advertised: Option<(String, u16)>,
+    /// The host and port at which the other nodes reach it, in a cluster of several.
+    pub internal: Option<(String, u16)>,
     /// Its rack.
     pub rack: Option<String>,
 }
 
+impl Broker {
+    /// Whether it may lead and join an ISR.
+    pub fn is_active(&self) -> bool {
+        !self.fenced && !self.in_controlled_shutdown
+    }
+}
+
 /// One partition, as the controller sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     /// The nodes that hold it, the preferred leader first.
     pub replicas: Vec<BrokerId>,
     /// Those in sync.
     pub isr: Vec<BrokerId>,
+    /// Those out of the ISR that hold all that is committed: they left it while it was below `min.insync.replicas`, and since then nothing
+    /// was committed (KIP-966).
+    pub elr: Vec<BrokerId>,
+    /// Who led when the last of both went: it may lead again where nobody else can.
+    pub last_known_elr: Vec<BrokerId>,
+    /// Those of the replicas that a reassignment adds.
+    pub adding: Vec<BrokerId>,
+    /// Those of the replicas that go when the reassignment is done.
+    pub removing: Vec<BrokerId>,
     /// The one that leads, if any.
     pub leader: Option<BrokerId>,
     /// How often the leader has changed.
     pub leader_epoch: LeaderEpoch,
+    /// Whether the leader was taken from outside of the ISR and has not proposed an ISR of its own yet.
+    pub recovering: bool,
     /// How often anything of this has changed.
     pub partition_epoch: i32,
 }
@@ -42,8 +70,8 @@ pub struct Topic {
     pub name: TopicName,
     /// The id of this life of it.
     pub id: TopicId,
-    /// Its partitions, by number.
-    pub partitions: Vec<Partition>,
+    /// Its partitions, by number. Each is shared between copies, so that a change of one costs no copy of the others.
+    pub partitions: Vec<Arc<Partition>>,
     /// Its own settings.
     pub settings: Settings,
 }
@@ -51,7 +79,7 @@ pub struct Topic {
 impl Topic {
     /// The partition of that number.
     pub fn partition(&self, index: PartitionIndex) -> Option<&Partition> {
-        self.partitions.get(usize::try_from(index.get()).ok()?)
+        self.partitions.get(usize::try_from(index.get()).ok()?).map(Arc::as_ref)
     }
 
     /// How many partitions it has.
@@ -133,6 +161,9 @@ impl ClusterImage {
             Record::Broker(broker) => {
                 self.brokers.insert(broker.id, broker.clone());
             }
+            Record::RemoveBroker { id } => {
+                self.brokers.remove(id);
+            }
             Record::Topic { name, id } => {
                 let topic = Topic { name: name.clone(), id: *id, partitions: Vec::new(), settings: Settings::new() };
                 let before = self.topics.insert(name.clone(), Arc::new(topic));
@@ -144,8 +175,8 @@ impl ClusterImage {
                 let at = usize::try_from(index.get()).expect("not negative");
                 assert!(at <= partitions.len(), "partitions are made in order");
                 match partitions.get_mut(at) {
-                    Some(place) => *place = partition.clone(),
-                    None => partitions.push(partition.clone()),
+                    Some(place) => *place = Arc::new(partition.clone()),
+                    None => partitions.push(Arc::new(partition.clone())),
                 }
             }
             Record::RemoveTopic { id } => {
@@ -178,7 +209,7 @@ impl ClusterImage {
             records.extend(topic.partitions.iter().zip(0..).map(|(partition, index)| Record::Partition {
                 topic: topic.id,
                 index: PartitionIndex::new(index).expect("counted from 0"),
-                partition: partition.clone(),
+                partition: Partition::clone(partition),
             }));
             records.extend(topic.settings.iter().map(|(name, value)| Record::TopicSetting {
                 topic: topic.id,

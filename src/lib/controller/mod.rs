@@ -14,8 +14,9 @@ mod record;
 mod tests;
 
 pub use command::{
-    Altered, Assignment, Change, Command, ConfigChange, Created, Elected, Election, Grown, MorePartitions, NewTopic, Operation, Refusal,
-    Removed, Replication, Reply, Resource, TopicKey,
+    Altered, Assignment, BrokerLife, Change, Command, ConfigChange, Created, Drained, Elected, Election, Grown, Ineligibility, IsrAnswer,
+    IsrChange, MorePartitions, NewTopic, Operation, Reassigned, Reassignment, Refusal, Registration, Removed, Replication, Reply, Resource,
+    TopicKey,
 };
 pub use decide::{Decision, Rules, decide};
 pub use image::{Broker, ClusterImage, Partition, Topic};

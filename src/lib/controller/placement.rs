@@ -75,12 +75,23 @@ mod tests {
     use super::super::image::Broker;
     use super::super::record::Record;
     use super::*;
+    use crate::types::{BrokerEpoch, Uuid};
 
     fn check(racks: &[&str], replicas_count: usize, expected: &[&[i32]]) {
         let mut image = ClusterImage::default();
         for (id, rack) in (1..).zip(racks) {
             let rack = Some((*rack).to_owned()).filter(|rack| !rack.is_empty());
-            image.apply(&Record::Broker(Broker { id: BrokerId::new(id).expect("positive"), advertised: None, rack }));
+            let (id, epoch) = (BrokerId::new(id).expect("positive"), BrokerEpoch::new(0).expect("not negative"));
+            image.apply(&Record::Broker(Broker {
+                id,
+                epoch,
+                incarnation: Uuid::ZERO,
+                fenced: false,
+                in_controlled_shutdown: false,
+                advertised: None,
+                internal: None,
+                rack,
+            }));
         }
         let mut placement = Placement::new(&image);
         let placed: Vec<Vec<i32>> =

@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName, Uuid};
+use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName, Uuid};
 use crate::wire::codec::{DecodeError, Reader, Version, Wire, Writer, message};
 
 use super::command::Resource;
@@ -24,6 +24,11 @@ pub enum Record {
     },
     /// A node is there, or has changed.
     Broker(Broker),
+    /// A node belongs to the cluster no more.
+    RemoveBroker {
+        /// Its number.
+        id: BrokerId,
+    },
     /// A topic is there, without partitions yet.
     Topic {
         /// Its name.
@@ -99,11 +104,18 @@ pub enum RecordError {
 
 message! {
     ClusterBody { id: Uuid => 0.. }
-    BrokerBody { id: i32 => 0.., host: Option<String> => 0..; null 0.., port: i32 => 0.., rack: Option<String> => 0..; null 0.. }
+    BrokerBody {
+        id: i32 => 0.., host: Option<String> => 0..; null 0.., port: i32 => 0.., rack: Option<String> => 0..; null 0..,
+        epoch: i64 => 0..; tag 0, incarnation: Uuid => 0..; tag 1, fenced: bool => 0..; tag 2, in_controlled_shutdown: bool => 0..; tag 3,
+        internal_host: Option<String> => 0..; tag 4; null 0.., internal_port: i32 => 0..; tag 5,
+    }
+    RemoveBrokerBody { id: i32 => 0.. }
     TopicBody { name: String => 0.., id: Uuid => 0.. }
     PartitionBody {
         topic: Uuid => 0.., index: i32 => 0.., replicas: Vec<i32> => 0.., isr: Vec<i32> => 0.., leader: i32 => 0..; default -1,
         leader_epoch: i32 => 0.., partition_epoch: i32 => 0..,
+        elr: Vec<i32> => 0..; tag 0, last_known_elr: Vec<i32> => 0..; tag 1, adding: Vec<i32> => 0..; tag 2, removing: Vec<i32> => 0..; tag 3,
+        recovering: bool => 0..; tag 4,
     }
     RemoveTopicBody { id: Uuid => 0.. }
     TopicSettingBody { topic: Uuid => 0.., name: String => 0.., value: Option<String> => 0..; null 0.. }
@@ -123,6 +135,7 @@ mod kind {
     pub const TOPIC_SETTING: u8 = 6;
     pub const SETTING: u8 = 7;
     pub const PRODUCER_IDS: u8 = 8;
+    pub const REMOVE_BROKER: u8 = 9;
 }
 
 mod scope {
@@ -136,28 +149,10 @@ impl Record {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Record::Cluster { id } => body(kind::CLUSTER, &ClusterBody { id: *id }),
-            Record::Broker(broker) => body(
-                kind::BROKER,
-                &BrokerBody {
-                    id: broker.id.get(),
-                    host: broker.advertised.as_ref().map(|(host, _)| host.clone()),
-                    port: broker.advertised.as_ref().map_or(0, |(_, port)| i32::from(*port)),
-                    rack: broker.rack.clone(),
-                },
-            ),
+            Record::Broker(broker) => body(kind::BROKER, &broker_body(broker)),
+            Record::RemoveBroker { id } => body(kind::REMOVE_BROKER, &RemoveBrokerBody { id: id.get() }),
             Record::Topic { name, id } => body(kind::TOPIC, &TopicBody { name: name.to_string(), id: *id }),
-            Record::Partition { topic, index, partition } => body(
-                kind::PARTITION,
-                &PartitionBody {
-                    topic: *topic,
-                    index: index.get(),
-                    replicas: partition.replicas.iter().map(|id| id.get()).collect(),
-                    isr: partition.isr.iter().map(|id| id.get()).collect(),
-                    leader: partition.leader.map_or(-1, BrokerId::get),
-                    leader_epoch: partition.leader_epoch.get(),
-                    partition_epoch: partition.partition_epoch,
-                },
-            ),
+            Record::Partition { topic, index, partition } => body(kind::PARTITION, &partition_body(*topic, *index, partition)),
             Record::RemoveTopic { id } => body(kind::REMOVE_TOPIC, &RemoveTopicBody { id: *id }),
             Record::TopicSetting { topic, name, value } => {
                 body(kind::TOPIC_SETTING, &TopicSettingBody { topic: *topic, name: name.clone(), value: value.clone() })
@@ -192,6 +187,7 @@ impl Record {
                 let TopicBody { name, id } = TopicBody::get(BODY, &mut input).map_err(malformed)?;
                 Record::Topic { name: TopicName::new(&name).map_err(|_| RecordError::OutOfRange { what: "topic name" })?, id }
             }
+            kind::REMOVE_BROKER => Record::RemoveBroker { id: broker_id(RemoveBrokerBody::get(BODY, &mut input).map_err(malformed)?.id)? },
             kind::PARTITION => partition(PartitionBody::get(BODY, &mut input).map_err(malformed)?)?,
             kind::REMOVE_TOPIC => Record::RemoveTopic { id: RemoveTopicBody::get(BODY, &mut input).map_err(malformed)?.id },
             kind::TOPIC_SETTING => {
@@ -219,10 +215,56 @@ fn broker_id(id: i32) -> Result<BrokerId, RecordError> {
     BrokerId::new(id).ok_or(RecordError::OutOfRange { what: "broker id" })
 }
 
+fn broker_body(broker: &Broker) -> BrokerBody {
+    let host = |address: &Option<(String, u16)>| address.as_ref().map(|(host, _)| host.clone());
+    let port = |address: &Option<(String, u16)>| address.as_ref().map_or(0, |(_, port)| i32::from(*port));
+    BrokerBody {
+        id: broker.id.get(),
+        host: host(&broker.advertised),
+        port: port(&broker.advertised),
+        rack: broker.rack.clone(),
+        epoch: broker.epoch.get(),
+        incarnation: broker.incarnation,
+        fenced: broker.fenced,
+        in_controlled_shutdown: broker.in_controlled_shutdown,
+        internal_host: host(&broker.internal),
+        internal_port: port(&broker.internal),
+    }
+}
+
 fn broker(body: BrokerBody) -> Result<Record, RecordError> {
-    let port = u16::try_from(body.port).map_err(|_| RecordError::OutOfRange { what: "port" })?;
-    let advertised = body.host.map(|host| (host, port));
-    Ok(Record::Broker(Broker { id: broker_id(body.id)?, advertised, rack: body.rack }))
+    let address = |host: Option<String>, port: i32| {
+        let port = u16::try_from(port).map_err(|_| RecordError::OutOfRange { what: "port" })?;
+        Ok(host.map(|host| (host, port)))
+    };
+    Ok(Record::Broker(Broker {
+        id: broker_id(body.id)?,
+        epoch: BrokerEpoch::new(body.epoch).ok_or(RecordError::OutOfRange { what: "broker epoch" })?,
+        incarnation: body.incarnation,
+        fenced: body.fenced,
+        in_controlled_shutdown: body.in_controlled_shutdown,
+        advertised: address(body.host, body.port)?,
+        internal: address(body.internal_host, body.internal_port)?,
+        rack: body.rack,
+    }))
+}
+
+fn partition_body(topic: TopicId, index: PartitionIndex, partition: &Partition) -> PartitionBody {
+    let numbers = |ids: &[BrokerId]| ids.iter().map(|id| id.get()).collect();
+    PartitionBody {
+        topic,
+        index: index.get(),
+        replicas: numbers(&partition.replicas),
+        isr: numbers(&partition.isr),
+        leader: partition.leader.map_or(-1, BrokerId::get),
+        leader_epoch: partition.leader_epoch.get(),
+        partition_epoch: partition.partition_epoch,
+        elr: numbers(&partition.elr),
+        last_known_elr: numbers(&partition.last_known_elr),
+        adding: numbers(&partition.adding),
+        removing: numbers(&partition.removing),
+        recovering: partition.recovering,
+    }
 }
 
 fn partition(body: PartitionBody) -> Result<Record, RecordError> {
@@ -230,8 +272,13 @@ fn partition(body: PartitionBody) -> Result<Record, RecordError> {
     let partition = Partition {
         replicas: ids(body.replicas)?,
         isr: ids(body.isr)?,
+        elr: ids(body.elr)?,
+        last_known_elr: ids(body.last_known_elr)?,
+        adding: ids(body.adding)?,
+        removing: ids(body.removing)?,
         leader: BrokerId::new(body.leader),
         leader_epoch: LeaderEpoch::new(body.leader_epoch).ok_or(RecordError::OutOfRange { what: "leader epoch" })?,
+        recovering: body.recovering,
         partition_epoch: body.partition_epoch,
     };
     let index = PartitionIndex::new(body.index).ok_or(RecordError::OutOfRange { what: "partition" })?;
@@ -267,18 +314,81 @@ mod tests {
         let value = Some("1".to_owned());
         let setting = |resource| Record::Setting { resource, name: "log.retention.ms".to_owned(), value: None };
         check(&Record::Cluster { id: topic });
-        check(&Record::Broker(Broker { id, advertised: Some(("a.example".to_owned(), 65_535)), rack: Some("r".to_owned()) }));
-        check(&Record::Broker(Broker { id, advertised: None, rack: None }));
+        let plain = Broker {
+            id,
+            epoch: BrokerEpoch::new(0).expect("not negative"),
+            incarnation: Uuid::ZERO,
+            fenced: false,
+            in_controlled_shutdown: false,
+            advertised: None,
+            internal: None,
+            rack: None,
+        };
+        check(&Record::Broker(plain.clone()));
+        check(&Record::Broker(Broker {
+            id,
+            epoch: BrokerEpoch::new(1 << 40).expect("not negative"),
+            incarnation: topic,
+            fenced: true,
+            in_controlled_shutdown: true,
+            advertised: Some(("a.example".to_owned(), 65_535)),
+            internal: Some(("b.example".to_owned(), 1)),
+            rack: Some("r".to_owned()),
+        }));
+        check(&Record::RemoveBroker { id });
         check(&Record::Topic { name: TopicName::new("t").expect("a name"), id: topic });
-        let partition =
-            Partition { replicas: vec![id], isr: vec![id], leader: None, leader_epoch: LeaderEpoch::ZERO.next(), partition_epoch: 9 };
-        check(&Record::Partition { topic, index: PartitionIndex::new(4).expect("positive"), partition });
+        let partition = Partition {
+            replicas: vec![id],
+            isr: vec![id],
+            leader_epoch: LeaderEpoch::ZERO.next(),
+            partition_epoch: 9,
+            ..Partition::default()
+        };
+        let of = |partition| Record::Partition { topic, index: PartitionIndex::new(4).expect("positive"), partition };
+        check(&of(partition.clone()));
+        let five = [0, 1, 2, 3, 4].map(|id| BrokerId::new(id).expect("not negative"));
+        check(&of(Partition {
+            replicas: five.to_vec(),
+            elr: vec![five[0]],
+            last_known_elr: vec![five[1]],
+            adding: vec![five[2], five[3]],
+            removing: vec![five[4]],
+            leader: Some(five[0]),
+            recovering: true,
+            ..partition
+        }));
         check(&Record::RemoveTopic { id: topic });
         check(&Record::TopicSetting { topic, name: "retention.ms".to_owned(), value });
         check(&setting(Resource::Broker(id)));
         check(&setting(Resource::Cluster));
         check(&setting(Resource::Group("g".to_owned())));
         check(&Record::ProducerIds { next: ProducerId::new(1 << 40).expect("positive") });
+    }
+
+    #[test]
+    fn records_of_one_node_clusters_before_there_were_others_are_still_read() {
+        let old = |bytes: &'static [u8]| Record::decode(Bytes::from_static(bytes)).expect("a record of the first version");
+        // Node 3 at a:80, no rack.
+        let Record::Broker(broker) = old(&[2, 0, 0, 0, 0, 3, 2, b'a', 0, 0, 0, 80, 0, 0]) else { panic!("a broker") };
+        assert_eq!((broker.id.get(), broker.epoch.get(), broker.fenced, broker.is_active()), (3, 0, false, true));
+        assert_eq!(broker.advertised, Some(("a".to_owned(), 80)));
+        // Partition 4, replicas and ISR [3], leader 3, leader epoch 1, partition epoch 9.
+        let Record::Partition { partition, .. } = old(&[
+            4, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 0, 0, 4, 2, 0, 0, 0, 3, 2, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0,
+            0, 9, 0,
+        ]) else {
+            panic!("a partition")
+        };
+        let id = BrokerId::new(3).expect("positive");
+        let expected = Partition {
+            replicas: vec![id],
+            isr: vec![id],
+            leader: Some(id),
+            leader_epoch: LeaderEpoch::ZERO.next(),
+            partition_epoch: 9,
+            ..Partition::default()
+        };
+        assert_eq!(partition, expected);
     }
 
     #[test]

@@ -31,10 +31,11 @@ fn scripts() {
 struct Bench {
     image: ClusterImage,
     ids_made: u8,
+    next_index: u64,
 }
 
 fn run(script: &str) -> String {
-    let mut bench = Bench { image: ClusterImage::default(), ids_made: 0 };
+    let mut bench = Bench { image: ClusterImage::default(), ids_made: 0, next_index: 1 };
     let mut out = String::new();
     for block in script.split_terminator("\n\n") {
         let (head, _) = block.split_once("\n----").unwrap_or((block, ""));
@@ -72,7 +73,7 @@ impl Bench {
             *ids_made += 1;
             Uuid::from_bytes([*ids_made; 16])
         };
-        let mut rules = Rules { config: &config, fixed: &settings, new_id: &mut new_id };
+        let mut rules = Rules { config: &config, fixed: &settings, next_index: self.next_index, new_id: &mut new_id };
         let decision = decide(&self.image, &command, &mut rules);
         let mut out = shown(&decision.reply);
         for record in &decision.records {
@@ -95,6 +96,7 @@ impl Bench {
         match record {
             Record::Cluster { id } => format!("cluster {id}"),
             Record::Broker(broker) => format!("broker {} rack {}", broker.id, broker.rack.as_deref().unwrap_or("none")),
+            Record::RemoveBroker { id } => format!("no broker {id}"),
             Record::Topic { name, id } => format!("topic {name} #{}", id.to_bytes()[0]),
             Record::Partition { topic, index, partition } => {
                 let ids = |ids: &[BrokerId]| ids.iter().map(BrokerId::to_string).collect::<Vec<_>>().join(",");
@@ -119,7 +121,10 @@ fn shown(reply: &Reply) -> String {
         entries.iter().map(line).collect()
     }
     match reply {
-        Reply::Registered => "registered\n".to_owned(),
+        Reply::Registered(registered) => match registered {
+            Ok(_) => "registered\n".to_owned(),
+            Err(refusal) => format!("refused. {refusal}\n"),
+        },
         Reply::Created(entries) => lines(entries, String::clone, |made| {
             format!("made #{} {} x {}", made.id.to_bytes()[0], made.partitions_count, made.replicas_count)
         }),
@@ -135,6 +140,7 @@ fn shown(reply: &Reply) -> String {
         Reply::Altered(entries) => lines(entries, |resource| format!("{resource:?}"), |_: &Altered| "changed".to_owned()),
         Reply::Elected(entries) => lines(entries, |(topic, n)| format!("{topic}-{n}"), |_: &Elected| "elected".to_owned()),
         Reply::ProducerIds { first } => format!("producer ids from {first}\n"),
+        other => format!("{other:?}\n"),
     }
 }
 
@@ -143,7 +149,14 @@ fn parse(words: &[&str], validate_only: bool) -> Command {
     match *verb {
         "broker" => {
             let rack = rest.get(1).map(|rack| (*rack).to_owned());
-            Command::RegisterBroker(Broker { id: BrokerId::new(number(rest[0])).expect("an id"), advertised: None, rack })
+            Command::RegisterBroker(Registration {
+                broker: BrokerId::new(number(rest[0])).expect("an id"),
+                incarnation: Uuid::ZERO,
+                clean_epoch: None,
+                advertised: None,
+                internal: None,
+                rack,
+            })
         }
         "create" => Command::CreateTopics { topics: items(rest).map(new_topic).collect(), validate_only },
         "demand" => {

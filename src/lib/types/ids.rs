@@ -36,6 +36,10 @@ id! {
     BrokerId(i32)
 }
 id! {
+    /// Which life of a node this is: a later registration has a greater one (KIP-631). What a node says under an older one is not heard.
+    BrokerEpoch(i64)
+}
+id! {
     /// A partition's number in its topic, from 0.
     PartitionIndex(i32)
 }

@@ -6,6 +6,8 @@ mod ids;
 mod positions;
 mod time;
 
-pub use ids::{BrokerId, GroupId, PartitionIndex, ProducerEpoch, ProducerId, TopicId, TopicName, TopicNameError, TopicPartition, Uuid};
+pub use ids::{
+    BrokerEpoch, BrokerId, GroupId, PartitionIndex, ProducerEpoch, ProducerId, TopicId, TopicName, TopicNameError, TopicPartition, Uuid,
+};
 pub use positions::{LeaderEpoch, Offset, RecordCount, Sequence};
 pub use time::{Clock, SystemClock, Tick, WallMs};
