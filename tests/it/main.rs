@@ -9,6 +9,7 @@ mod cli_records;
 mod client;
 mod cluster;
 mod crash;
+mod full_disk;
 mod golden;
 mod golden_records;
 mod groups;

@@ -43,11 +43,31 @@ impl Node {
 
     /// A node on a folder that the caller keeps.
     pub fn open(data: &Path, arguments: &[&str]) -> Node {
+        Node::open_through(Command::new(env!("CARGO_BIN_EXE_klog")), data, arguments)
+    }
+
+    /// A node on a file system of its own, of so many bytes, which goes away with the process; `None` where the machine allows none.
+    pub fn open_on_a_small_disk(data: &Path, bytes_len: u64, arguments: &[&str]) -> Option<Node> {
+        let namespace = ["--map-root-user", "--mount"];
+        let possible =
+            Command::new("unshare").args(namespace).args(["mount", "-t", "tmpfs", "none", "/mnt"]).stderr(Stdio::null()).status();
+        if !possible.is_ok_and(|status| status.success()) {
+            println!("left out: no mount namespaces here");
+            return None;
+        }
+        fs::create_dir_all(data).unwrap();
+        let mut command = Command::new("unshare");
+        let mount = format!("mount -t tmpfs -o size={bytes_len} none \"$0\" && exec \"$@\"");
+        command.args(namespace).args(["sh", "-c", &mount]).arg(data).arg(env!("CARGO_BIN_EXE_klog"));
+        Some(Node::open_through(command, data, arguments))
+    }
+
+    fn open_through(mut command: Command, data: &Path, arguments: &[&str]) -> Node {
         let notes = data.with_extension("stderr");
         if let Some(parent) = data.parent() {
             fs::create_dir_all(parent).unwrap();
         }
-        let mut child = Command::new(env!("CARGO_BIN_EXE_klog"))
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .args(arguments)

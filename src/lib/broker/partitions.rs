@@ -310,10 +310,12 @@ impl Partitions {
 
     fn housekeeping_of(&self, partition: &Partition, clock: &dyn Clock, retention: bool) -> Result<(), LogError> {
         let due = partition.housekeeping(clock.wall(), retention)?;
+        // The removal first: it makes room, and nobody else would run it if the flush failed.
+        let removed = due.removal.map_or(Ok(()), Removal::run);
         if let Some(flush) = due.flush {
             partition.flush(flush, clock.wall())?;
         }
-        due.removal.map_or(Ok(()), Removal::run)
+        removed
     }
 }
 

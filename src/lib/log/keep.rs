@@ -51,23 +51,28 @@ impl Log {
     /// back its window and its open files. `retention`: whether it is time to look for segments that are too old or too many
     /// (`log.retention.check.interval.ms`); those below the log's start go in any case.
     pub fn housekeeping(&mut self, now: WallMs, high_watermark: Offset, retention: bool) -> Result<Housekeeping, LogError> {
-        let folder = Arc::clone(&self.folder);
-        let failed = |source| LogError::Io { path: folder.to_path_buf(), source };
         self.producers.settle(high_watermark);
         self.producers.expire(now, self.config.producer_expiry_ms);
-        if std::mem::take(&mut self.touched) {
-            if SNAPSHOT_BYTES <= self.bytes_since_snapshot && !self.poisoned {
-                self.active_mut().write_indexes(&folder, false).map_err(failed)?;
-                self.take_snapshot().map_err(failed)?;
-            }
-        } else {
-            self.cool().map_err(failed)?;
-        }
+        // What cannot be written now (a full disk, most likely) is tried again, and must not keep old segments from going: they make room.
+        let _ = self.save_or_cool();
         let start = self.start;
         let removal = self.retain(now, high_watermark, retention)?;
         let rolled = self.recovery_point < self.active().base;
         let flush = if !self.poisoned && (rolled || self.flush_due(now)) { self.flush_job()? } else { None };
         Ok(Housekeeping { removal, flush, start_moved: start < self.start })
+    }
+
+    /// Leaves indexes and a snapshot where much was appended, and gives back window and files where nothing was.
+    fn save_or_cool(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.touched) {
+            return self.cool();
+        }
+        if self.bytes_since_snapshot < SNAPSHOT_BYTES || self.poisoned {
+            return Ok(());
+        }
+        let folder = Arc::clone(&self.folder);
+        self.active_mut().write_indexes(&folder, false)?;
+        self.take_snapshot()
     }
 
     fn cool(&mut self) -> io::Result<()> {
@@ -106,8 +111,14 @@ impl Log {
         if gone == 0 {
             return Ok(None);
         }
-        if gone == self.segments.len() {
-            self.roll(now).map_err(io_at(&*folder))?;
+        if gone == self.segments.len()
+            && let Err(source) = self.roll(now)
+        {
+            // On a full disk the others go first; their room lets the next try succeed.
+            gone -= 1;
+            if gone == 0 {
+                return Err(io_at(&*folder)(source));
+            }
         }
         self.remove_segments(gone).map(Some)
     }
@@ -123,8 +134,14 @@ impl Log {
         }
         self.start = self.start.max(start);
         self.recovery_point = self.recovery_point.max(self.start);
-        self.keep_epochs(|epochs, start, _| epochs.advance(start))?;
+        self.forget_epochs();
         Ok(Removal { paths })
+    }
+
+    /// Forgets the epochs below the log's start. On a full disk the file keeps them, and the next change or start drops them: making room
+    /// is just what must not fail there.
+    fn forget_epochs(&mut self) {
+        let _ = self.keep_epochs(|epochs, start, _| epochs.advance(start));
     }
 
     fn keep_epochs(&mut self, change: impl Fn(&mut super::Epochs, Offset, Offset) -> bool) -> Result<(), LogError> {
@@ -142,7 +159,7 @@ impl Log {
         if moved {
             assert!(to <= self.end, "the start never passes the end");
             self.start = to;
-            self.keep_epochs(|epochs, start, _| epochs.advance(start))?;
+            self.forget_epochs();
         }
         Ok(moved)
     }

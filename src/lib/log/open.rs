@@ -97,7 +97,8 @@ impl Log {
             log.truncate_whole(opened.log_start, now)?;
         }
         log.recovery_point = opened.recovery_point.min(log.end);
-        let end = log.end;
+        let (start, end) = (log.start, log.end);
+        log.epochs.advance(start);
         if log.epochs.truncate(end) {
             let path = log.folder.join(EPOCH_FILE);
             write_file(&path, log.epochs.to_text().as_bytes()).map_err(io_at(path))?;
