@@ -261,7 +261,7 @@ _klog() {
             return 0
             ;;
         klog__subcmd__consume)
-            opts="-t -r -p -g -o -c -e -f -J -K -D -Z -b -X -q -v -h --topic --regex --partitions --group --protocol --instance-id --offset --count --exit --format --json-lines --value --key-delimiter --delimiter --null --grep --isolation --timeout --brokers --property --profile --json --no-headers --quiet --verbose --help"
+            opts="-t -r -p -g -o -c -e -f -J -K -D -Z -b -X -q -v -h --topic --regex --partitions --group --protocol --instance-id --offset --count --tail --order --exit --format --json-lines --value --key-delimiter --delimiter --null --grep --isolation --control --raw --timeout --brokers --property --profile --json --no-headers --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -313,6 +313,14 @@ _klog() {
                     ;;
                 -c)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tail)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --order)
+                    COMPREPLY=($(compgen -W "time" -- "${cur}"))
                     return 0
                     ;;
                 --format)

@@ -96,6 +96,8 @@ complete -c klog -n "__fish_klog_using_subcommand consume" -l protocol -d 'The g
 complete -c klog -n "__fish_klog_using_subcommand consume" -l instance-id -d 'A static member of the group, which may come back without a rebalance' -r
 complete -c klog -n "__fish_klog_using_subcommand consume" -s o -l offset -d 'From where, and up to where [default: start; in a group: stored]' -r
 complete -c klog -n "__fish_klog_using_subcommand consume" -s c -l count -d 'Stop after so many records' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -l tail -d 'Begin with the last N records of all partitions together, by time' -r
+complete -c klog -n "__fish_klog_using_subcommand consume" -l order -d 'time merges the partitions by timestamp [default: as they come]' -r -f -a "time\t''"
 complete -c klog -n "__fish_klog_using_subcommand consume" -s f -l format -d 'Write records in this format' -r
 complete -c klog -n "__fish_klog_using_subcommand consume" -l value -d 'How JSON lines show values [default: text]' -r -f -a "text\t''
 json\t''"
@@ -112,6 +114,8 @@ complete -c klog -n "__fish_klog_using_subcommand consume" -s r -l regex -d 'Top
 complete -c klog -n "__fish_klog_using_subcommand consume" -s e -l exit -d 'Stop at the ends that partitions have now'
 complete -c klog -n "__fish_klog_using_subcommand consume" -s J -l json-lines -d 'Write JSON lines'
 complete -c klog -n "__fish_klog_using_subcommand consume" -s Z -l null -d 'Write NULL for null'
+complete -c klog -n "__fish_klog_using_subcommand consume" -l control -d 'Show the markers at the ends of transactions, too'
+complete -c klog -n "__fish_klog_using_subcommand consume" -l raw -d 'Show __consumer_offsets, __transaction_state and markers as they are stored, not decoded'
 complete -c klog -n "__fish_klog_using_subcommand consume" -l json -d 'Write one JSON object (a stream: one a line), errors included'
 complete -c klog -n "__fish_klog_using_subcommand consume" -l no-headers -d 'Leave out the header line of tables'
 complete -c klog -n "__fish_klog_using_subcommand consume" -s q -l quiet -d 'Say nothing but errors'

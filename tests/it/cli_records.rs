@@ -6,23 +6,23 @@ use std::process::{Command, Output, Stdio};
 
 use crate::support::Node;
 
-fn klog(node: &Node, arguments: &[&str], input: &[u8]) -> Output {
+pub fn klog(node: &Node, arguments: &[&str], input: &[u8]) -> Output {
     assert_cmd::Command::new(env!("CARGO_BIN_EXE_klog")).args(["-b", node.address()]).args(arguments).write_stdin(input).output().unwrap()
 }
 
 #[track_caller]
-fn ok(node: &Node, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+pub fn ok(node: &Node, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let output = klog(node, arguments, input);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
 
 #[track_caller]
-fn check(node: &Node, arguments: &[&str], expected: &str) {
+pub fn check(node: &Node, arguments: &[&str], expected: &str) {
     assert_eq!(String::from_utf8_lossy(&ok(node, arguments, b"")), expected, "{arguments:?}");
 }
 
-fn lines(numbers: std::ops::RangeInclusive<u32>) -> String {
+pub fn lines(numbers: std::ops::RangeInclusive<u32>) -> String {
     numbers.map(|number| format!("{number}\n")).collect()
 }
 

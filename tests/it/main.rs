@@ -4,7 +4,9 @@
 mod admin;
 mod api_versions;
 mod broker;
+mod cli_consume;
 mod cli_pages;
+mod cli_produce;
 mod cli_records;
 mod client;
 mod cluster;

@@ -4,6 +4,7 @@ pub mod escape;
 pub mod format;
 pub mod grep;
 pub mod input;
+pub mod internal;
 pub mod jsonl;
 pub mod offsets;
 pub mod row;

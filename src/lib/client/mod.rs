@@ -11,11 +11,14 @@ mod config;
 mod connection;
 mod consumer;
 mod error;
+mod internal;
 mod metadata;
 mod producer;
 
 pub use crate::wire::error::ErrorCode;
-pub use crate::wire::records::{Compression, Header, Headers, TimestampType};
+pub use crate::wire::group_records::OffsetCommitValue;
+pub use crate::wire::records::{Compression, ControlType, Header, Headers, TimestampType};
+pub use crate::wire::txn_records::TransactionLogValue;
 pub use admin::{
     Admin, AlterConfig, AlterOp, ClusterInfo, CommittedOffset, ConfigEntry, ConfigKind, ConfigResource, ConfigSource, ConfigSynonym,
     CreatedTopic, GroupInfo, GroupListing, GroupMember, Isr, ListedOffset, LogDirInfo, NewTopic, OffsetSpec, PartitionSize,
@@ -24,6 +27,7 @@ pub use config::{Acks, Assignor, ClientConfig, Codec, ConsumerConfig, Isolation,
 pub use connection::ApiRanges;
 pub use consumer::{BatchFacts, Consumer, ConsumerRecord, Event, Fetched, FetchedBatch, Marks, Position};
 pub use error::{ClientError, ConfigError, Tried};
+pub use internal::{GROUPS_TOPIC, GroupState, GroupStateMember, InternalRecord, TRANSACTIONS_TOPIC};
 pub use metadata::{BrokerInfo, Cluster, PartitionInfo, TopicInfo, Topics};
 pub use producer::{Deliveries, NewRecord, Partitioner, Producer, PushError, Stored, TopicWriter};
 

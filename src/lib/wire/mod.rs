@@ -10,3 +10,4 @@ pub mod records;
 pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
+pub mod txn_records;

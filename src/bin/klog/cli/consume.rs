@@ -11,6 +11,8 @@ pub const VERB: Verb = Verb {
            back such as -1h. In a group, a position counts where the group has committed nothing yet.\n\n\
            A group's commits follow what was handed to stdout. When stdout is a pipe, the first records are handed over one by \
            one, so that `| head -2` commits two.\n\n\
+           --order time waits for every partition that may have an older record; one that has nothing new is waited for \
+           no longer than a fifth of a second, unless there is an end (-e) up to which all are read.\n\n\
            Formats (-f), as in kcat:\n\
            %t topic  %p partition  %o offset  %k key  %v value (also %s)  %K %V their sizes (-1 for null; also %S)\n\
            %R value size as 4 bytes  %h headers n=v,…  %h{…} each header through a format (%k name, %v value)\n\
@@ -21,6 +23,8 @@ pub const VERB: Verb = Verb {
     examples: &[
         ("klog consume orders -e -f '%p %o %k: %s\\n'", "all there is, with partition, offset and key"),
         ("klog consume orders -o @-1h:end -J", "the last hour as JSON lines"),
+        ("klog consume orders --tail 10", "the ten newest records of all partitions, then what comes"),
+        ("klog consume __consumer_offsets -e", "what groups committed, decoded"),
         ("klog consume orders -g billing -c 100", "the next hundred records of a group"),
     ],
     flags: &[
@@ -33,6 +37,8 @@ pub const VERB: Verb = Verb {
         one("instance-id", "ID", "A static member of the group, which may come back without a rebalance"),
         one("offset", "POSITION", "From where, and up to where [default: start; in a group: stored]").short('o'),
         one("count", "N", "Stop after so many records").short('c'),
+        one("tail", "N", "Begin with the last N records of all partitions together, by time"),
+        one("order", "HOW", "time merges the partitions by timestamp [default: as they come]").choices(&["time"]),
         switch("exit", "Stop at the ends that partitions have now").short('e'),
         one("format", "FORMAT", "Write records in this format").short('f'),
         switch("json-lines", "Write JSON lines").short('J'),
@@ -43,6 +49,8 @@ pub const VERB: Verb = Verb {
         many("grep", "PLACE:REGEX", "Only records with a key (k:), value (v:) or header (h:NAME:) like this; ! before it negates"),
         one("isolation", "LEVEL", "Whether records of open and aborted transactions show [default: committed]")
             .choices(&["committed", "uncommitted"]),
+        switch("control", "Show the markers at the ends of transactions, too"),
+        switch("raw", "Show __consumer_offsets, __transaction_state and markers as they are stored, not decoded"),
         one("timeout", "DURATION", "Stop when nothing came for so long, such as 10s"),
     ],
     verbs: &[],

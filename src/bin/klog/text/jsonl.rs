@@ -11,8 +11,19 @@ use serde_json::value::RawValue;
 use super::input::Parsed;
 use super::row::Row;
 
+/// Which fields are JSON themselves and are put in as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Embed {
+    /// None.
+    Nothing,
+    /// The value, where it is.
+    Value,
+    /// Key and value.
+    Both,
+}
+
 /// Appends the record as one line.
-pub fn write(out: &mut Vec<u8>, row: &Row<'_>, value_is_json: bool) {
+pub fn write(out: &mut Vec<u8>, row: &Row<'_>, embed: Embed) {
     out.extend_from_slice(b"{\"topic\":");
     write_string(out, row.topic);
     for (name, number) in
@@ -32,16 +43,9 @@ pub fn write(out: &mut Vec<u8>, row: &Row<'_>, value_is_json: bool) {
         out.extend_from_slice(b",\"control\":true");
     }
     out.push(b',');
-    write_field(out, "key", row.key);
+    write_embedded(out, "key", row.key, embed == Embed::Both);
     out.push(b',');
-    let json = if value_is_json { row.value.and_then(compact) } else { None };
-    match json {
-        Some(json) => {
-            out.extend_from_slice(b"\"value\":");
-            out.extend_from_slice(&json);
-        }
-        None => write_field(out, "value", row.value),
-    }
+    write_embedded(out, "value", row.value, embed != Embed::Nothing);
     write_headers(out, row.headers.iter().map(|header| (header.name, header.value)));
 }
 
@@ -80,6 +84,19 @@ fn write_headers<'h>(out: &mut Vec<u8>, headers: impl Iterator<Item = (&'h [u8],
         out.push(b'}');
     }
     out.extend_from_slice(b"]}\n");
+}
+
+/// A field that may be JSON itself; one that is not, is written as any other.
+fn write_embedded(out: &mut Vec<u8>, name: &str, bytes: Option<&[u8]>, embedded: bool) {
+    match if embedded { bytes.and_then(compact) } else { None } {
+        Some(json) => {
+            out.push(b'"');
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b"\":");
+            out.extend_from_slice(&json);
+        }
+        None => write_field(out, name, bytes),
+    }
 }
 
 fn write_field(out: &mut Vec<u8>, name: &str, bytes: Option<&[u8]>) {
@@ -281,7 +298,7 @@ mod tests {
 
     fn written(row: &Row<'_>, json: bool) -> String {
         let mut out = Vec::new();
-        write(&mut out, row, json);
+        write(&mut out, row, if json { Embed::Value } else { Embed::Nothing });
         String::from_utf8(out).unwrap()
     }
 

@@ -66,6 +66,12 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What comes after the offsets given, without an end.
+    pub fn after(ends: &BTreeMap<TopicPartition, Offset>) -> Plan {
+        let from = ends.iter().map(|(tp, end)| (tp.clone(), Position::At(*end))).collect();
+        Plan { from, open: ends.keys().cloned().collect(), known: true, ..Plan::default() }
+    }
+
     /// Pins the ends. An end beyond the last record is waited for, unless `-e` says not to.
     fn pin(&mut self, session: &Session, options: &Options, from: Edge, to: Edge, ends: &Ends) -> anyhow::Result<()> {
         let mut pinned: BTreeMap<TopicPartition, Offset> = place::resolve(session, to, ends)?.into_iter().collect();
@@ -147,6 +153,16 @@ impl Plan {
             self.open.remove(tp);
         }
         done
+    }
+
+    /// Those that are read and not done.
+    pub fn open(&self) -> &BTreeSet<TopicPartition> {
+        &self.open
+    }
+
+    /// Whether there is an end that reading comes to.
+    pub fn has_end(&self) -> bool {
+        self.to.is_some()
     }
 
     /// Whether nothing is left to read. A member of a group without an end waits for what the group may give it later.

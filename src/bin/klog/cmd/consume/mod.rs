@@ -4,8 +4,10 @@
 
 mod ends;
 mod handed;
+mod held;
 mod options;
 mod printer;
+mod tail;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -24,8 +26,10 @@ use crate::signals::Stop;
 use crate::text::offsets::{Edge, Range};
 use ends::Plan;
 use handed::Handed;
+use held::{Held, Item, Merge};
 use options::Options;
 use printer::Printer;
+use tail::Windows;
 
 /// How long a group's positions wait to be committed.
 const COMMIT_EVERY: Duration = Duration::from_secs(1);
@@ -47,12 +51,17 @@ pub fn run(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     let session = Session::open_parallel(config)?;
     let stop = session.enter(Stop::install)?;
     let topics = topics(&session, &options)?;
-    let mut plan = Plan::new(&session, &options, &topics)?;
-    if options.count == Some(0) || plan.is_done() {
+    let mut plan = match options.tail {
+        Some(_) => Plan::default(),
+        None => Plan::new(&session, &options, &topics)?,
+    };
+    if options.count == Some(0) || options.tail.is_none() && plan.is_done() {
         return Ok(());
     }
+    let windows = options.tail.map(|count| Windows::new(&session, &options, &topics, count)).transpose()?;
     let mut reading = Reading {
-        printer: Printer::new(&options.look, &options.grep),
+        printer: Printer::new(&options),
+        merge: options.by_time.then(Merge::default),
         out: Handed::stdout(options.group.is_some(), stop.clone())?,
         consumer: session.enter(|| Consumer::new(&session.client)),
         in_group: options.group.is_some(),
@@ -60,7 +69,14 @@ pub fn run(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
         failed: false,
         talk,
     };
-    let ended = session.wait(reading.read(&options, &topics, &mut plan, stop));
+    reading.consumer.show_control(options.control);
+    let ended = session.wait(async {
+        if let Some(windows) = windows {
+            let Some(ends) = reading.tail(windows, &options, stop.clone()).await? else { return Ok(reading.outcome()) };
+            plan = Plan::after(&ends);
+        }
+        reading.read(&options, &topics, &mut plan, stop).await
+    });
     let ended = session.wait(reading.end(ended, &options));
     match ended? {
         Ended::Failed => Err(Silent(FAILED).into()),
@@ -100,6 +116,8 @@ struct Reading<'a> {
     printer: Printer<'a>,
     out: Handed,
     consumer: Consumer,
+    /// What waits for its turn where partitions are merged by time.
+    merge: Option<Merge>,
     in_group: bool,
     committed_at: Instant,
     failed: bool,
@@ -111,58 +129,87 @@ impl Reading<'_> {
         if self.in_group {
             self.subscribe(options, topics).await?;
         } else {
-            self.consumer.assign(&plan.positions()).await?;
+            self.assign(&plan.positions()).await?;
         }
         let mut progress = self.talk.progress("consumed", plan.total(), Unit::Records);
         let mut last_record = Instant::now();
         // Records are written out when nothing more is at hand: never held back, never written one by one when many come.
         let mut idle = false;
-        while !stop.asked() {
+        let mut full = false;
+        while !stop.asked() && !full && !plan.is_done() {
             let wait = if idle { POLL } else { Duration::ZERO };
             let event = tokio::select! {
                 event = self.consumer.poll(wait) => event?,
                 () = stop.wait() => break,
             };
-            let Some(event) = event else {
-                if !idle {
-                    self.out.flush()?;
+            let before = self.printer.printed;
+            match event {
+                None => {
+                    full = self.idle(options.count, plan, idle)?;
                     idle = true;
                 }
-                if options.timeout.is_some_and(|timeout| timeout <= last_record.elapsed()) {
-                    return self.timed_out(options);
+                Some(event) => {
+                    idle = false;
+                    full = self.on_event(event, options.count, plan).await?;
                 }
-                self.commit_now_and_then().await?;
-                continue;
-            };
-            idle = false;
-            match event {
-                Event::Records(fetched) => {
-                    let before = self.printer.printed;
-                    let full = self.print(&fetched, options.count, plan)?;
-                    if before < self.printer.printed {
-                        last_record = Instant::now();
-                    }
-                    progress.set(self.printer.printed);
-                    if full || plan.is_done() {
-                        break;
-                    }
-                }
-                Event::Assigned(partitions) => self.assigned(&partitions, plan).await?,
-                Event::Revoked(partitions) => {
-                    self.out.flush()?;
-                    self.commit().await?;
-                    self.lose(&partitions, plan, partitions.len() == self.consumer.assignment().len());
-                }
-                Event::Lost(partitions) => self.lose(&partitions, plan, self.consumer.assignment().is_empty()),
-                Event::Failed { tp, error } => self.fail(&tp, error, plan),
             }
-            if plan.is_done() {
-                break;
+            if before < self.printer.printed {
+                last_record = Instant::now();
+                progress.set(self.printer.printed);
+            }
+            if !full && options.timeout.is_some_and(|timeout| timeout <= last_record.elapsed()) {
+                full = self.emit(options.count, plan, true)?;
+                return if full { Ok(self.outcome()) } else { self.timed_out(options) };
             }
             self.commit_now_and_then().await?;
         }
+        if !full && plan.is_done() {
+            self.emit(options.count, plan, true)?;
+        }
         progress.clear();
-        Ok(if self.failed { Ended::Failed } else { Ended::Done })
+        Ok(self.outcome())
+    }
+
+    /// Reads these partitions, also those that were paused before.
+    async fn assign(&mut self, positions: &[(TopicPartition, Position)]) -> Result<(), ClientError> {
+        self.consumer.assign(positions).await?;
+        positions.iter().for_each(|(tp, _)| self.consumer.resume(tp));
+        Ok(())
+    }
+
+    fn outcome(&self) -> Ended {
+        if self.failed { Ended::Failed } else { Ended::Done }
+    }
+
+    async fn on_event(&mut self, event: Event, count: Option<u64>, plan: &mut Plan) -> anyhow::Result<bool> {
+        match event {
+            Event::Records(fetched) if self.merge.is_some() => return self.hold(&fetched, count, plan),
+            Event::Records(fetched) => return self.print(&fetched, count, plan),
+            Event::Assigned(partitions) => self.assigned(&partitions, plan).await?,
+            Event::Revoked(partitions) => {
+                self.out.flush()?;
+                self.commit().await?;
+                self.lose(&partitions, plan, partitions.len() == self.consumer.assignment().len());
+            }
+            Event::Lost(partitions) => self.lose(&partitions, plan, self.consumer.assignment().is_empty()),
+            Event::Failed { tp, error } => self.fail(&tp, error, plan),
+        }
+        Ok(false)
+    }
+
+    /// Nothing came: at once, or, where that was so before, for a while. What can be written is.
+    fn idle(&mut self, count: Option<u64>, plan: &mut Plan, for_long: bool) -> anyhow::Result<bool> {
+        let mut full = false;
+        if for_long {
+            // Records up to the end may have been deleted since it was pinned: then none will ever show that it is reached.
+            let reached: Vec<_> = plan.open().iter().filter_map(|tp| Some((tp.clone(), self.consumer.position(tp)?))).collect();
+            for (tp, next) in reached {
+                plan.reached(&tp, next);
+            }
+            full = self.emit(count, plan, !plan.has_end())?;
+        }
+        self.out.flush()?;
+        Ok(full)
     }
 
     async fn subscribe(&mut self, options: &Options, topics: &[TopicName]) -> anyhow::Result<()> {
@@ -209,6 +256,58 @@ impl Reading<'_> {
         Ok(full)
     }
 
+    /// Keeps what is before the end of the range until its turn comes.
+    fn hold(&mut self, fetched: &Fetched, count: Option<u64>, plan: &mut Plan) -> anyhow::Result<bool> {
+        let tp = fetched.tp();
+        let end = plan.end(tp);
+        let Reading { printer, merge: Some(merge), in_group, .. } = self else { return Ok(false) };
+        let flow = fetched.for_each(|record| {
+            if end.is_some_and(|end| end <= record.offset) {
+                return ControlFlow::Break(());
+            }
+            if printer.keeps(fetched, record) {
+                merge.push(tp, Item::Record(Held::of(fetched, record)));
+            } else if *in_group {
+                merge.push(tp, Item::Passed(record.offset.next()));
+            }
+            ControlFlow::Continue(())
+        })?;
+        if *in_group && flow.is_continue() {
+            merge.push(tp, Item::Passed(fetched.next_offset()));
+        }
+        if plan.reached(tp, fetched.next_offset()) {
+            self.consumer.pause(tp);
+        }
+        self.emit(count, plan, false)
+    }
+
+    /// Prints held records whose turn it is; `all`: every one. Gives whether the count is full.
+    fn emit(&mut self, count: Option<u64>, plan: &Plan, all: bool) -> anyhow::Result<bool> {
+        let Reading { printer, merge: Some(merge), out, .. } = self else { return Ok(false) };
+        while let Some((tp, item)) = merge.next(plan.open(), all) {
+            let index = out.index(&tp);
+            match item {
+                Item::Passed(next) => out.passed(index, next),
+                Item::Record(held) => {
+                    held.see(&tp, |row| printer.print_row(out.buffer(), row));
+                    out.ended(index, held.offset.next())?;
+                    if count.is_some_and(|count| count <= printer.printed) {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        for (tp, is_full) in merge.turned() {
+            // One that came to its end stays paused.
+            if is_full {
+                self.consumer.pause(&tp)
+            } else if plan.open().contains(&tp) {
+                self.consumer.resume(&tp)
+            }
+        }
+        Ok(false)
+    }
+
     /// In a group: where nothing was committed, reading begins as `-o` says.
     async fn assigned(&mut self, partitions: &BTreeSet<TopicPartition>, plan: &mut Plan) -> anyhow::Result<()> {
         let tps: Vec<TopicPartition> = partitions.iter().cloned().collect();
@@ -234,6 +333,9 @@ impl Reading<'_> {
         }
         for tp in partitions {
             self.out.forget(tp);
+            if let Some(merge) = &mut self.merge {
+                merge.forget(tp);
+            }
             plan.lost(tp);
         }
     }

@@ -28,6 +28,14 @@ pub struct Options {
     pub look: Look,
     pub grep: Vec<Grep>,
     pub timeout: Option<Duration>,
+    /// The last so many of all partitions together.
+    pub tail: Option<usize>,
+    /// Partitions are merged by timestamp.
+    pub by_time: bool,
+    /// Transaction markers show.
+    pub control: bool,
+    /// What brokers keep for themselves is shown as it is stored.
+    pub raw: bool,
     /// What the flags set of the client.
     pub properties: Vec<(&'static str, String)>,
 }
@@ -86,8 +94,30 @@ impl Options {
             look: look(matches, json)?,
             grep: texts(matches, "grep").into_iter().map(Grep::parse).collect::<Result<_, _>>()?,
             timeout: text(matches, "timeout").map(duration).transpose()?,
+            tail: tail(matches)?,
+            by_time: text(matches, "order") == Some("time"),
+            control: matches.get_flag("control"),
+            raw: matches.get_flag("raw"),
         })
     }
+}
+
+/// The last records are held in memory, so there is a limit.
+const TAIL_MAX: usize = 1_000_000;
+
+fn tail(matches: &ArgMatches) -> Result<Option<usize>, Failure> {
+    let Some(tail) = number::<usize>(matches, "tail")? else { return Ok(None) };
+    if TAIL_MAX < tail {
+        return Err(
+            Failure::usage(format!("--tail holds the records in memory: {TAIL_MAX} at most")).hint("-o -N reads more of each partition")
+        );
+    }
+    for (flag, short) in [("offset", "-o"), ("group", "-g")] {
+        if matches.contains_id(flag) {
+            return Err(Failure::usage(format!("--tail and {short} both say where reading begins")));
+        }
+    }
+    Ok(Some(tail))
 }
 
 fn look(matches: &ArgMatches, json: bool) -> Result<Look, Failure> {
