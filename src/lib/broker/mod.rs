@@ -17,6 +17,7 @@ mod outbox;
 mod partition;
 mod partitions;
 mod producer_ids;
+mod replication;
 mod sessions;
 mod to_wire;
 
@@ -25,6 +26,7 @@ pub use groups::{GroupCoordinators, Unavailable};
 pub use metadata::{ControlError, Metadata, MetadataError};
 pub use metadata_log::MetadataLogError;
 pub use node::{InternalError, Node};
-pub use partition::{Isolation, Marks, Partition, PartitionReadError, ReadAsk, ReadGot, WriteError, Written};
+pub use partition::{Copying, Isolation, Look, Marks, Partition, PartitionReadError, ReadAsk, ReadGot, WriteError, Written};
 pub use partitions::{Partitions, PartitionsError, Table, Topic};
+pub use replication::{IsrProposal, IsrProposals};
 pub use server::{Advertised, Server, ServerConfig, StartError};

@@ -14,8 +14,10 @@ use crate::log::{
     AbortedTxn, AppendError, Appended, FlushJob, Housekeeping, Log, LogConfig, LogError, ReadError, ValidBatch, ValidateRules,
 };
 use crate::os::FileSlice;
-use crate::replica::{Acks, Assignment, Effect, Event, Outcome, Refusal, Replica, Ticket};
-use crate::types::{BrokerId, LeaderEpoch, Offset, Tick, TopicId, TopicPartition, WallMs};
+use crate::replica::{Acks, Assignment, Effect, Event, Outcome, Refusal, Replica, ReplicaRules, Ticket};
+use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, Offset, Tick, TopicId, TopicPartition, WallMs};
+
+use super::replication::{IsrProposal, IsrProposals};
 
 /// Kafka's read isolation levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ struct State {
     producers: BTreeMap<Ticket, oneshot::Sender<Outcome>>,
     tickets: u64,
     effects: Vec<Effect>,
+    /// Where proposals to the controller go.
+    proposals: Arc<IsrProposals>,
 }
 
 /// Why the partition did not take a batch.
@@ -114,14 +118,36 @@ pub struct ReadAsk {
     pub first_batch_always: bool,
     /// How far the reader may see.
     pub isolation: Isolation,
-    /// The node that reads, if it is one; otherwise a consumer does.
-    pub by: Option<BrokerId>,
+    /// The node that copies, if it is one; otherwise a consumer reads.
+    pub by: Option<Copying>,
     /// The leader epoch that the reader knows.
     pub epoch: Option<LeaderEpoch>,
     /// The epoch of the last record that the reader has.
     pub last_epoch: Option<LeaderEpoch>,
     /// Whether a replica that does not lead may answer.
     pub any_replica: bool,
+}
+
+/// What a node says that copies a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copying {
+    /// Its number.
+    pub id: BrokerId,
+    /// Its registration, where it says so.
+    pub broker_epoch: Option<BrokerEpoch>,
+    /// Where its log begins, where it says so.
+    pub log_start: Option<Offset>,
+    /// Which look at the log this is.
+    pub look: Look,
+}
+
+/// A request looks again whenever there may be more; it shows how far a replica is only as of when it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// When the request has come.
+    First,
+    /// After waiting.
+    Again,
 }
 
 /// What a reader gets.
@@ -162,12 +188,11 @@ pub struct Marks {
 
 impl Partition {
     /// A partition over an open log.
-    pub fn new(me: BrokerId, log: Log, assignment: Assignment, high_watermark: Offset) -> Partition {
-        let config = log.config();
-        let (min_in_sync, rules) = (config.topic.min_insync_replicas, config.rules(true));
-        let replica = Replica::new(me, assignment, min_in_sync, high_watermark, log.end());
+    pub fn new(log: Log, replica: Replica, proposals: Arc<IsrProposals>) -> Partition {
+        let rules = log.config().rules(true);
         let (tp, topic_id) = (log.tp().clone(), log.topic_id());
-        let state = State { log: Some(log), replica, fetches: Vec::new(), producers: BTreeMap::new(), tickets: 0, effects: Vec::new() };
+        let (fetches, producers, effects) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let state = State { log: Some(log), replica, fetches, producers, tickets: 0, effects, proposals };
         Partition { tp, topic_id, state: Mutex::new(state), rules: RwLock::new(Arc::new(rules)) }
     }
 
@@ -267,7 +292,7 @@ impl Partition {
     pub fn read(&self, ask: &ReadAsk) -> Result<ReadGot, PartitionReadError> {
         let state = self.lock();
         if let Some(by) = ask.by {
-            state.replica.follower(by)?;
+            state.replica.follower(by.id, by.broker_epoch)?;
         }
         if ask.any_replica {
             state.replica.known(ask.epoch)?
@@ -390,11 +415,11 @@ impl Partition {
             return;
         }
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config.rules(true));
-        let min_in_sync = config.topic.min_insync_replicas;
+        let rules = ReplicaRules { min_in_sync: config.topic.min_insync_replicas, ..state.replica.rules() };
         if let Some(log) = &mut state.log {
             log.set_config(Arc::clone(config));
         }
-        state.step(tick, Event::MinInSync(min_in_sync));
+        state.step(tick, Event::Rules(rules));
     }
 
     /// What is due: to be called about once a second.
@@ -453,6 +478,17 @@ impl State {
                     // Who stopped waiting has nothing to be told.
                     let _ = self.producers.remove(&ticket).map(|sender| sender.send(outcome));
                 }
+                Effect::ProposeIsr { leader_epoch, partition_epoch, isr } => {
+                    if let Some(log) = &self.log {
+                        let (topic, index) = (log.topic_id(), log.tp().partition);
+                        self.proposals.push(IsrProposal { topic, index, leader_epoch, partition_epoch, isr });
+                    }
+                }
+                Effect::RaiseStart(to) => {
+                    // A full disk delays it until the leader's start moves again; the segments below go by this node's own retention.
+                    let _ = self.log.as_mut().map(|log| log.advance_start(to));
+                }
+                Effect::LowWatermarkMoved => self.wake(),
             }
         }
         self.effects = effects;
@@ -475,15 +511,7 @@ impl State {
         }
     }
 
-    /// The leader's own epoch counts from its first moment, though it has not written anything yet.
     fn end_of_epoch(&self, log: &Log, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
-        let current = self.replica.assignment().leader_epoch;
-        if epoch == current {
-            return Some((epoch, log.end()));
-        }
-        if current < epoch || log.latest_epoch().is_none_or(|latest| latest < epoch && current < epoch) {
-            return None;
-        }
-        log.end_of_epoch(epoch)
+        self.replica.end_of_epoch(epoch, log.latest_epoch(), log.end_of_epoch(epoch))
     }
 }

@@ -1,17 +1,18 @@
 //! The partitions of this node: opened at the start, kept in step with the cluster's image, closed at the end.
 //! Owns the data folder; must never decide what exists: the image says that.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::config::{BrokerConfig, Layers, Settings, TopicConfig};
 use crate::controller::{self, ClusterImage};
 use crate::log::{Checkpoint, DataFolder, FolderError, Log, LogConfig, LogError, Offsets, OpenAs, Removal, Shutdown};
-use crate::replica::Assignment;
-use crate::types::{BrokerId, Clock, Offset, PartitionIndex, TopicId, TopicName, TopicPartition};
+use crate::replica::{Assignment, LogMarks, Replica, ReplicaRules};
+use crate::types::{BrokerEpoch, BrokerId, Clock, Offset, PartitionIndex, TopicId, TopicName, TopicPartition};
 
 use super::partition::Partition;
+use super::replication::IsrProposals;
 
 /// A topic's partitions on this node.
 #[derive(Debug)]
@@ -74,6 +75,7 @@ pub struct Partitions {
     me: BrokerId,
     folder: Arc<DataFolder>,
     table: RwLock<Arc<Table>>,
+    proposals: Arc<IsrProposals>,
     /// Held while the table changes: only one change at a time touches the disk.
     changing: Mutex<()>,
 }
@@ -89,6 +91,11 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// The nodes that may join an ISR, each under its present registration.
+    fn active(&self) -> BTreeMap<BrokerId, BrokerEpoch> {
+        self.image.brokers().filter(|broker| broker.is_active()).map(|broker| (broker.id, broker.epoch)).collect()
+    }
+
     fn log_config(&self, settings: &Settings, producer_expiry_ms: i64) -> Arc<LogConfig> {
         Arc::new(LogConfig { topic: TopicConfig::read(&self.layers, settings), producer_expiry_ms })
     }
@@ -106,12 +113,17 @@ struct Noted {
 impl Partitions {
     /// The partitions in `folder`, none of them open yet.
     pub fn new(me: BrokerId, folder: Arc<DataFolder>) -> Partitions {
-        Partitions { me, folder, table: RwLock::default(), changing: Mutex::new(()) }
+        Partitions { me, folder, table: RwLock::default(), proposals: Arc::default(), changing: Mutex::new(()) }
     }
 
     /// The topics as they are now.
     pub fn table(&self) -> Arc<Table> {
         Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The ISRs that leaders here propose.
+    pub fn proposals(&self) -> &Arc<IsrProposals> {
+        &self.proposals
     }
 
     /// Opens everything that the image gives to this node. Blocks; to be called once, before [`Partitions::follow`].
@@ -161,15 +173,16 @@ impl Partitions {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let tick = wanted.clock.tick();
         let old = self.table();
-        let expiry = BrokerConfig::read(&wanted.layers).producer_expiry_ms;
-        let (opened, outcome) = self.open_missing(wanted, &old, expiry, noted);
+        let node = BrokerConfig::read(&wanted.layers);
+        let (opened, outcome) = self.open_missing(wanted, &old, &node, noted);
+        let active = wanted.active();
         let mut new = Table::default();
         for topic in wanted.image.topics() {
             let before = old.by_id.get(&topic.id);
-            let config = wanted.log_config(&topic.settings, expiry);
+            let config = wanted.log_config(&topic.settings, node.producer_expiry_ms);
             let partitions = (0..).zip(&topic.partitions).map(|(index, partition)| {
                 let present = before.and_then(|before| before.partition(index)).or_else(|| opened.get(&(topic.id, index)))?;
-                present.assigned(tick, assignment_of(partition));
+                present.assigned(tick, assignment_of(partition, &active));
                 present.configure(tick, &config);
                 Some(Arc::clone(present))
             });
@@ -188,7 +201,7 @@ impl Partitions {
     }
 
     /// Opens the logs of partitions that are new here, several at a time, and returns those that opened.
-    fn open_missing(&self, wanted: &Wanted<'_>, old: &Table, expiry: i64, noted: &Noted) -> (Opened, Result<(), PartitionsError>) {
+    fn open_missing(&self, wanted: &Wanted<'_>, old: &Table, node: &BrokerConfig, noted: &Noted) -> (Opened, Result<(), PartitionsError>) {
         let mut missing = Vec::new();
         for topic in wanted.image.topics() {
             let before = old.by_id.get(&topic.id);
@@ -197,16 +210,17 @@ impl Partitions {
             });
             let mut config = None;
             for (index, partition) in new {
-                let config = config.get_or_insert_with(|| wanted.log_config(&topic.settings, expiry));
+                let config = config.get_or_insert_with(|| wanted.log_config(&topic.settings, node.producer_expiry_ms));
                 missing.push((topic, index, partition, Arc::clone(config)));
             }
         }
         let workers = std::thread::available_parallelism().map_or(1, usize::from).min(missing.len());
         let (next, opened) = (AtomicUsize::new(0), Mutex::new(Opened::new()));
+        let active = wanted.active();
         let work = || -> Result<(), PartitionsError> {
             let mut outcome = Ok(());
             while let Some((topic, index, partition, config)) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                match self.open_one(topic, *index, partition, config, wanted.clock, noted) {
+                match self.open_one((topic, *index, assignment_of(partition, &active)), config, node, wanted.clock, noted) {
                     Ok(made) => drop(opened.lock().unwrap_or_else(PoisonError::into_inner).insert((topic.id, *index), made)),
                     Err(error) => outcome = outcome.and(Err(error)),
                 }
@@ -226,10 +240,9 @@ impl Partitions {
 
     fn open_one(
         &self,
-        topic: &controller::Topic,
-        index: i32,
-        partition: &controller::Partition,
+        (topic, index, assignment): (&controller::Topic, i32, Assignment),
         config: &Arc<LogConfig>,
+        node: &BrokerConfig,
         clock: &dyn Clock,
         noted: &Noted,
     ) -> Result<Arc<Partition>, PartitionsError> {
@@ -239,7 +252,10 @@ impl Partitions {
         let opened = OpenAs { shutdown: noted.shutdown, recovery_point: at(&noted.recovery), log_start: at(&noted.starts) };
         let mut log = Log::open(self.folder.partition(&tp), tp.clone(), topic.id, Arc::clone(config), opened, clock.wall())?;
         log.set_cleaned_to(at(&noted.cleaned));
-        Ok(Arc::new(Partition::new(self.me, log, assignment_of(partition), at(&noted.marks))))
+        let rules = ReplicaRules { min_in_sync: config.topic.min_insync_replicas, lag_ms_max: node.replica_lag_ms_max };
+        let marks = LogMarks { start: log.start(), high_watermark: at(&noted.marks), end: log.end() };
+        let replica = Replica::new(self.me, clock.tick(), assignment, rules, marks);
+        Ok(Arc::new(Partition::new(log, replica, Arc::clone(&self.proposals))))
     }
 
     /// Notes how far each log is on the disk, where it begins and how far it is committed, so that the next start reads little again.
@@ -320,11 +336,13 @@ impl Partitions {
 }
 
 /// What the controller's word means for a replica.
-fn assignment_of(partition: &controller::Partition) -> Assignment {
+fn assignment_of(partition: &controller::Partition, active: &BTreeMap<BrokerId, BrokerEpoch>) -> Assignment {
     Assignment {
         leader: partition.leader,
         leader_epoch: partition.leader_epoch,
+        partition_epoch: partition.partition_epoch,
         isr: partition.isr.iter().copied().collect(),
         replicas: partition.replicas.iter().copied().collect(),
+        eligible: partition.replicas.iter().filter_map(|id| Some((*id, *active.get(id)?))).collect(),
     }
 }

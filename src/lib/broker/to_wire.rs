@@ -81,10 +81,11 @@ pub fn invalid_batch(error: &InvalidBatch) -> ErrorCode {
 /// Why a leader's work was refused.
 pub fn not_leading(refusal: &replica::Refusal) -> ErrorCode {
     match refusal {
-        replica::Refusal::NotLeader { .. } => ErrorCode::NotLeaderOrFollower,
+        replica::Refusal::NotLeader { .. } | replica::Refusal::StaleReplica { .. } => ErrorCode::NotLeaderOrFollower,
         replica::Refusal::Fenced { .. } => ErrorCode::FencedLeaderEpoch,
         replica::Refusal::UnknownEpoch { .. } => ErrorCode::UnknownLeaderEpoch,
         replica::Refusal::TooFewInSync { .. } => ErrorCode::NotEnoughReplicas,
+        replica::Refusal::MarkBehind { .. } => ErrorCode::OffsetNotAvailable,
     }
 }
 

@@ -2,14 +2,22 @@
 //! A pure core: time is an argument, what has to happen comes out as [`Effect`]s. Must never know files, sockets or clocks.
 //!
 //! The high watermark is the smallest log end in the ISR. It never falls within an epoch and never passes a log end in the ISR (I3),
-//! and it rests while the ISR is smaller than `min.insync.replicas` (KIP-966).
+//! and it rests while the ISR is smaller than `min.insync.replicas` (KIP-966). `leader.rs` has what the leader knows of its followers,
+//! `isr.rs` who leaves and joins the ISR, `follow.rs` what a follower does with its leader's answers.
 
+mod follow;
+mod isr;
+mod leader;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::types::{BrokerId, LeaderEpoch, Offset, Tick};
+use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, Offset, Tick};
 
+pub use follow::{CopyAsk, LeaderSaid, Todo};
+pub use isr::IsrAnswer;
+use isr::Proposal;
+use leader::Follower;
 pub use waiting::Ticket;
 use waiting::Waiting;
 
@@ -20,10 +28,34 @@ pub struct Assignment {
     pub leader: Option<BrokerId>,
     /// How often the leader has changed.
     pub leader_epoch: LeaderEpoch,
+    /// How often anything of this has changed, those that may join apart.
+    pub partition_epoch: i32,
     /// The replicas in sync.
     pub isr: BTreeSet<BrokerId>,
-    /// All replicas.
+    /// All replicas, those that are being added included.
     pub replicas: BTreeSet<BrokerId>,
+    /// The replicas that may join the ISR, each under its present registration: neither fenced nor shutting down (KIP-841, KIP-903).
+    pub eligible: BTreeMap<BrokerId, BrokerEpoch>,
+}
+
+/// The settings that these rules go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplicaRules {
+    /// `min.insync.replicas` of the topic.
+    pub min_in_sync: u32,
+    /// `replica.lag.time.max.ms`: how long a follower may take to catch up before it leaves the ISR.
+    pub lag_ms_max: u64,
+}
+
+/// Where a replica's log is when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogMarks {
+    /// Where it begins.
+    pub start: Offset,
+    /// Up to where its records were known to be committed.
+    pub high_watermark: Offset,
+    /// Where it ends.
+    pub end: Offset,
 }
 
 /// What an append must wait for before it is answered.
@@ -59,19 +91,46 @@ impl TryFrom<i16> for Acks {
 pub enum Event {
     /// The controller decided anew.
     Assigned(Assignment),
-    /// `min.insync.replicas` of the topic.
-    MinInSync(u32),
-    /// Our log ends here now.
+    /// The settings changed.
+    Rules(ReplicaRules),
+    /// Our log ends here now: what a producer sent, or what a follower copied.
     Appended {
         /// The offset after the last record.
         end: Offset,
     },
-    /// A follower asked for records from here on: it has everything before.
+    /// A follower asked for records from here on, and we have these: it has everything before.
     Fetched {
         /// The follower.
         by: BrokerId,
-        /// The end of its log.
+        /// Under which registration, where it says so.
+        broker_epoch: Option<BrokerEpoch>,
+        /// Where its log begins, where it says so.
+        start: Option<Offset>,
+        /// Where its log ends.
         end: Offset,
+    },
+    /// The controller, or whoever was to ask it, answered what [`Effect::ProposeIsr`] asked for.
+    IsrAnswered {
+        /// The leader epoch of the proposal.
+        leader_epoch: LeaderEpoch,
+        /// The partition epoch of the proposal.
+        partition_epoch: i32,
+        /// What was said.
+        answer: IsrAnswer,
+    },
+    /// A follower's log was cut, or begins anew: the leader's is another one.
+    Cut {
+        /// Where it begins now.
+        start: Offset,
+        /// Where it ends now.
+        end: Offset,
+    },
+    /// What the leader told its follower beside the records, which are in the log by now.
+    Learned {
+        /// How far records are committed.
+        high_watermark: Offset,
+        /// Where the leader's log begins.
+        start: Offset,
     },
     /// A producer waits until everything below `upto` is committed.
     Await {
@@ -100,7 +159,7 @@ pub enum Outcome {
 }
 
 /// What has to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Readers see more than before.
     HighWatermarkMoved(Offset),
@@ -111,6 +170,19 @@ pub enum Effect {
         /// What it is told.
         outcome: Outcome,
     },
+    /// The controller is to be asked for another ISR. There is one such question at a time, and it ends with [`Event::IsrAnswered`].
+    ProposeIsr {
+        /// The leader's epoch.
+        leader_epoch: LeaderEpoch,
+        /// The partition epoch that this changes.
+        partition_epoch: i32,
+        /// The members; the registration that each was seen under, `None` where it has not been heard of yet.
+        isr: BTreeMap<BrokerId, Option<BrokerEpoch>>,
+    },
+    /// A follower's log begins here now, as its leader's does.
+    RaiseStart(Offset),
+    /// A follower's log begins elsewhere than before: see [`Replica::low_watermark`].
+    LowWatermarkMoved,
 }
 
 /// Why a leader's work is refused.
@@ -144,9 +216,24 @@ pub enum Refusal {
         /// How many there must be.
         required: u32,
     },
+    /// The node that copies has registered anew since (KIP-903).
+    #[error("the replica is registered under epoch {current} by now")]
+    StaleReplica {
+        /// Its registration.
+        current: BrokerEpoch,
+    },
+    /// A new leader does not know yet how far the one before had committed (KIP-207): the end that it knows may lie before one that was
+    /// shown already.
+    #[error("offsets are known from {upto} on, records are committed up to {high_watermark}")]
+    MarkBehind {
+        /// How far records are committed, as far as is known.
+        high_watermark: Offset,
+        /// Where the leader's epoch began.
+        upto: Offset,
+    },
 }
 
-/// How far records are committed. It has one door, and that leads forward.
+/// How far records are committed. It has one door that leads forward, and one for a follower whose log is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HighWatermark(Offset);
 
@@ -163,6 +250,12 @@ impl HighWatermark {
         self.0 = self.0.max(candidate);
         moved
     }
+
+    /// Keeps the mark within a follower's log.
+    fn stay_within(&mut self, start: Offset, end: Offset) {
+        assert!(start <= end, "a log begins before it ends");
+        self.0 = self.0.clamp(start, end);
+    }
 }
 
 /// One replica of one partition, on one node.
@@ -170,22 +263,46 @@ impl HighWatermark {
 pub struct Replica {
     me: BrokerId,
     assignment: Assignment,
-    min_in_sync: u32,
+    rules: ReplicaRules,
     log_end: Offset,
     high_watermark: HighWatermark,
-    /// Where the other replicas' logs end, as far as the leader has heard in this epoch.
-    followers: BTreeMap<BrokerId, Offset>,
+    /// Where our log ended when this epoch's leader, which we are, began.
+    epoch_start: Offset,
+    /// What the leader knows of the other replicas; empty on a follower.
+    followers: BTreeMap<BrokerId, Follower>,
+    /// An ISR that the controller was asked for and has not decided on.
+    proposal: Option<Proposal>,
+    /// Nothing is proposed before this.
+    propose_from: Tick,
+    /// Who may be in the ISR by a proposal whose fate is not known, until the partition epoch moves.
+    perhaps: BTreeSet<BrokerId>,
+    /// Where the leader's log begins, as its follower last heard.
+    leader_start: Offset,
     waiting: Waiting,
 }
 
 impl Replica {
-    /// A replica whose log ends at `log_end` and whose records were known to be committed up to `high_watermark`.
-    pub fn new(me: BrokerId, assignment: Assignment, min_in_sync: u32, high_watermark: Offset, log_end: Offset) -> Replica {
-        let high_watermark = HighWatermark(high_watermark.min(log_end));
-        let mut replica =
-            Replica { me, assignment, min_in_sync, log_end, high_watermark, followers: BTreeMap::new(), waiting: Waiting::default() };
+    /// A replica whose log is as `marks` say.
+    pub fn new(me: BrokerId, now: Tick, assignment: Assignment, rules: ReplicaRules, marks: LogMarks) -> Replica {
+        let mut high_watermark = HighWatermark(marks.high_watermark);
+        high_watermark.stay_within(marks.start, marks.end);
+        let mut replica = Replica {
+            me,
+            assignment,
+            rules,
+            log_end: marks.end,
+            high_watermark,
+            epoch_start: marks.end,
+            followers: BTreeMap::new(),
+            proposal: None,
+            propose_from: now,
+            perhaps: BTreeSet::new(),
+            leader_start: marks.start,
+            waiting: Waiting::default(),
+        };
+        replica.meet_followers(now, true);
         // Nobody can wait yet, so there is nobody to tell.
-        replica.advance(&mut Vec::new());
+        replica.advance(now, &mut Vec::new());
         replica
     }
 
@@ -204,9 +321,14 @@ impl Replica {
         &self.assignment
     }
 
+    /// The settings that it goes by.
+    pub fn rules(&self) -> ReplicaRules {
+        self.rules
+    }
+
     /// When [`Event::Timer`] is due.
     pub fn next_deadline(&self) -> Option<Tick> {
-        self.waiting.next_deadline()
+        [self.waiting.next_deadline(), self.isr_deadline()].into_iter().flatten().min()
     }
 
     /// Whether this node may act as the leader that the caller means; `None` is a caller that does not say which.
@@ -228,14 +350,6 @@ impl Replica {
         }
     }
 
-    /// Whether that node may copy from this one: it must be another replica of the partition.
-    pub fn follower(&self, by: BrokerId) -> Result<(), Refusal> {
-        if by != self.me && self.assignment.replicas.contains(&by) {
-            return Ok(());
-        }
-        Err(Refusal::NotLeader { leader: self.assignment.leader, epoch: self.assignment.leader_epoch })
-    }
-
     /// Whether a producer's batch may be appended, and under which epoch (I7).
     pub fn admit(&self, acks: Acks) -> Result<LeaderEpoch, Refusal> {
         let epoch = self.lead(None)?;
@@ -246,6 +360,15 @@ impl Replica {
         }
     }
 
+    /// Whether the end of what is committed may be told: not by a leader that may know less than the one before it (KIP-207).
+    pub fn mark_is_settled(&self) -> Result<(), Refusal> {
+        let high_watermark = self.high_watermark.get();
+        if self.is_leader() && high_watermark < self.epoch_start {
+            return Err(Refusal::MarkBehind { high_watermark, upto: self.epoch_start });
+        }
+        Ok(())
+    }
+
     /// Whether everything below `upto` is committed, so that nobody has to wait for it.
     pub fn is_committed(&self, upto: Offset) -> bool {
         upto <= self.high_watermark.get()
@@ -254,46 +377,77 @@ impl Replica {
     /// Takes one event.
     pub fn step(&mut self, now: Tick, event: Event, out: &mut Vec<Effect>) {
         match event {
-            Event::Assigned(assignment) => self.assigned(assignment, out),
-            Event::MinInSync(count) => {
-                self.min_in_sync = count;
-                self.advance(out);
+            Event::Assigned(assignment) => self.assigned(now, assignment, out),
+            Event::Rules(rules) => {
+                self.rules = rules;
+                self.advance(now, out);
             }
             Event::Appended { end } => {
-                assert!(self.log_end <= end || !self.is_leader(), "a leader's log never shrinks");
+                assert!(self.log_end <= end, "a log that is appended to does not shrink");
                 self.log_end = end;
-                self.advance(out);
+                self.advance(now, out);
             }
-            Event::Fetched { by, end } => {
-                if self.is_leader() && self.assignment.replicas.contains(&by) && by != self.me {
-                    self.followers.insert(by, end);
-                    self.advance(out);
+            Event::Fetched { by, broker_epoch, start, end } => self.fetched(now, by, broker_epoch, (start, end), out),
+            Event::IsrAnswered { leader_epoch, partition_epoch, answer } => {
+                if (leader_epoch, partition_epoch) == (self.assignment.leader_epoch, self.assignment.partition_epoch) {
+                    self.isr_answered(now, answer, out);
                 }
             }
+            Event::Cut { start, end } => {
+                assert!(!self.is_leader(), "a leader's log is never cut");
+                self.log_end = end;
+                self.high_watermark.stay_within(start, end);
+            }
+            Event::Learned { high_watermark, start } => self.learned(high_watermark, start, out),
             Event::Await { ticket, upto, deadline } => self.wait(now, ticket, upto, deadline, out),
-            Event::Timer => self.waiting.expire(now, out),
+            Event::Timer => {
+                self.waiting.expire(now, out);
+                self.isr_timer(now, out);
+            }
         }
     }
 
-    fn assigned(&mut self, assignment: Assignment, out: &mut Vec<Effect>) {
-        let before = (self.assignment.leader, self.assignment.leader_epoch);
-        assert!(before.1 <= assignment.leader_epoch, "I5: epochs never decrease");
-        let changed = before != (assignment.leader, assignment.leader_epoch);
-        self.assignment = assignment;
-        if changed {
-            self.followers.clear();
-            if !self.is_leader() {
-                self.waiting.end_all(Outcome::LeaderChanged, out);
-            }
+    fn assigned(&mut self, now: Tick, assignment: Assignment, out: &mut Vec<Effect>) {
+        let (old, new) = (&self.assignment, &assignment);
+        if (new.leader_epoch, new.partition_epoch) < (old.leader_epoch, old.partition_epoch) {
+            // The controller answered a proposal before the image that holds it came. Who may join is as of the newest image in any case.
+            self.assignment.eligible = assignment.eligible;
+            return;
         }
-        self.advance(out);
+        let (led, new_epoch) = (self.is_leader(), (old.leader, old.leader_epoch) != (new.leader, new.leader_epoch));
+        if new_epoch || old.partition_epoch != new.partition_epoch {
+            // Whatever was proposed is decided: it is this, or it will be refused for its old epoch.
+            self.proposal = None;
+            self.perhaps.clear();
+        }
+        self.assignment = assignment;
+        if new_epoch {
+            self.epoch_start = self.log_end;
+            self.leader_start = Offset::ZERO;
+        }
+        self.meet_followers(now, new_epoch);
+        if led && !self.is_leader() {
+            self.waiting.end_all(Outcome::LeaderChanged, out);
+        }
+        self.isr_changed(now, out);
+    }
+
+    /// What follows from another ISR, whoever told of it.
+    fn isr_changed(&mut self, now: Tick, out: &mut Vec<Effect>) {
+        if self.is_leader() && self.in_sync() < self.required() {
+            // The mark rests now, and nobody can say for how long.
+            self.waiting.end_all(Outcome::TooFewInSync, out);
+        }
+        self.advance(now, out);
     }
 
     fn wait(&mut self, now: Tick, ticket: Ticket, upto: Offset, deadline: Tick, out: &mut Vec<Effect>) {
         let outcome = if !self.is_leader() {
             Outcome::LeaderChanged
+        } else if self.in_sync() < self.required() {
+            Outcome::TooFewInSync
         } else if self.is_committed(upto) {
-            self.committed()
+            Outcome::Committed
         } else if deadline <= now {
             Outcome::TimedOut
         } else {
@@ -303,37 +457,29 @@ impl Replica {
         out.push(Effect::Complete { ticket, outcome });
     }
 
-    /// What a producer is told whose records every replica in sync has.
-    fn committed(&self) -> Outcome {
-        if self.in_sync() < self.required() { Outcome::TooFewInSync } else { Outcome::Committed }
-    }
-
     fn in_sync(&self) -> u32 {
         u32::try_from(self.assignment.isr.len()).expect("far fewer replicas are made")
     }
 
     /// `min.insync.replicas`, which no partition with fewer replicas could ever meet.
     fn required(&self) -> u32 {
-        self.min_in_sync.min(u32::try_from(self.assignment.replicas.len()).expect("far fewer replicas are made"))
+        self.rules.min_in_sync.min(u32::try_from(self.assignment.replicas.len()).expect("far fewer replicas are made"))
     }
 
-    /// Moves the high watermark to the smallest log end in the ISR, where this node leads and the ISR is large enough.
-    fn advance(&mut self, out: &mut Vec<Effect>) {
+    /// Moves the high watermark to the smallest log end among those that count, where this node leads and the ISR is large enough.
+    fn advance(&mut self, now: Tick, out: &mut Vec<Effect>) {
         if !self.is_leader() || self.in_sync() < self.required() {
             return;
         }
-        let mut slowest = self.log_end;
-        for other in self.assignment.isr.iter().filter(|id| **id != self.me) {
-            let Some(end) = self.followers.get(other) else { return };
-            slowest = slowest.min(*end);
-        }
+        let Some(slowest) = self.slowest(now) else { return };
         if self.high_watermark.advance_to(slowest, self.log_end) {
             out.push(Effect::HighWatermarkMoved(slowest));
-            let outcome = self.committed();
-            self.waiting.release(slowest, outcome, out);
+            self.waiting.release(slowest, Outcome::Committed, out);
         }
     }
 }
 
+#[cfg(test)]
+mod script;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use crate::os::FileSlice;
 use crate::replica::Refusal;
-use crate::types::{BrokerId, LeaderEpoch, Tick};
+use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, Offset, Tick};
 use crate::wire::api::k01_fetch::{
     FetchRequest, FetchResponse, RequestPartition, ResponseAbortedTransaction, ResponseCurrentLeader, ResponseDivergingEpoch,
     ResponsePartition, ResponseTopic,
@@ -17,7 +17,7 @@ use crate::wire::error::ErrorCode;
 
 use super::super::context::Context;
 use super::super::dispatch::{Answer, Step};
-use super::super::partition::{Isolation, Partition, PartitionReadError, ReadAsk, ReadGot};
+use super::super::partition::{Copying, Isolation, Look, Partition, PartitionReadError, ReadAsk, ReadGot};
 use super::super::partitions::Table;
 use super::super::sessions::{FetchContext, FetchSessions, TopicRef};
 use super::super::to_wire;
@@ -39,8 +39,21 @@ struct Fetch {
     bytes_min: usize,
     bytes_max: usize,
     isolation: Isolation,
-    /// The node that asks, where it is one.
-    by: Option<BrokerId>,
+    /// The node that copies, where it is one.
+    by: Option<Replica>,
+}
+
+/// A node that copies, and its registration.
+#[derive(Clone, Copy)]
+struct Replica {
+    id: BrokerId,
+    broker_epoch: Option<BrokerEpoch>,
+}
+
+/// Who copies, where the request is a replica's.
+fn replica_of(_cx: &Context, request: &FetchRequest) -> Option<Replica> {
+    let id = BrokerId::new(request.replica_id.max(request.replica_state.replica_id))?;
+    Some(Replica { id, broker_epoch: BrokerEpoch::new(request.replica_state.replica_epoch) })
 }
 
 /// What one try came to.
@@ -89,9 +102,9 @@ pub fn begin(cx: &Arc<Context>, version: i16, mut request: FetchRequest) -> Step
         bytes_min: usize::try_from(request.min_bytes).unwrap_or(0),
         bytes_max: usize::try_from(request.max_bytes).unwrap_or(0).min(broker_max),
         isolation,
-        by: BrokerId::new(request.replica_id.max(request.replica_state.replica_id)),
+        by: replica_of(cx, &request),
     };
-    let tried = fetch.attempt(&cx.node.partitions.table());
+    let tried = fetch.attempt(&cx.node.partitions.table(), Look::First);
     let waits = 0 < request.max_wait_ms && tried.hopeful && !tried.urgent && tried.bytes_len < fetch.bytes_min;
     if !waits {
         return Step::Done(fetch.answer(tried));
@@ -159,7 +172,7 @@ impl Fetch {
     }
 
     /// Looks at every partition once, in order, within the limits.
-    fn attempt(&self, table: &Table) -> Tried {
+    fn attempt(&self, table: &Table, look: Look) -> Tried {
         let wanted = &self.context.wanted;
         let mut tried = Tried { parts: Vec::with_capacity(wanted.len()), bytes_len: 0, urgent: false, hopeful: false };
         for (topic, asked) in wanted {
@@ -167,7 +180,7 @@ impl Fetch {
                 Err(code) => Part::Unknown(code),
                 Ok(partition) => {
                     tried.hopeful = true;
-                    match partition.read(&self.ask(asked, tried.bytes_len)) {
+                    match partition.read(&self.ask(asked, tried.bytes_len, look)) {
                         Ok(got) => Part::Got(Box::new(got)),
                         Err(error) => Part::Refused(error),
                     }
@@ -186,14 +199,19 @@ impl Fetch {
         tried
     }
 
-    fn ask(&self, asked: &RequestPartition, bytes_before: usize) -> ReadAsk {
+    fn ask(&self, asked: &RequestPartition, bytes_before: usize, look: Look) -> ReadAsk {
         let left = self.bytes_max.saturating_sub(bytes_before);
         ReadAsk {
             from: asked.fetch_offset,
             bytes_max: left.min(usize::try_from(asked.partition_max_bytes).unwrap_or(0)),
             first_batch_always: bytes_before == 0,
             isolation: self.isolation,
-            by: self.by,
+            by: self.by.map(|Replica { id, broker_epoch }| Copying {
+                id,
+                broker_epoch,
+                log_start: Offset::new(asked.log_start_offset),
+                look,
+            }),
             // Anything below zero is "none": −1 by the protocol, −2 by Kafka's leniency.
             epoch: LeaderEpoch::new(asked.current_leader_epoch),
             last_epoch: LeaderEpoch::new(asked.last_fetched_epoch),
@@ -213,7 +231,7 @@ impl Fetch {
         let mut timer = std::pin::pin!(timer);
         loop {
             // Watching began before this look, so nothing that comes after it is missed.
-            let tried = self.attempt(&self.cx.node.partitions.table());
+            let tried = self.attempt(&self.cx.node.partitions.table(), Look::Again);
             if !tried.hopeful || tried.urgent || self.bytes_min <= tried.bytes_len || timer.is_elapsed() {
                 drop(watching);
                 return self.answer(tried);

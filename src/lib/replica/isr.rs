@@ -1,0 +1,167 @@
+//! Who leaves and joins the ISR. The leader proposes, the controller decides (KIP-497, KIP-841, KIP-903); one proposal at a time.
+//! Must never know how a proposal travels.
+//!
+//! ```text
+//! none ──isr_grow, isr_timer──▶ in flight ──Accepted──▶ none, with the new ISR
+//!   ▲                              │  │ └──Superseded──▶ in flight until the image that overtook it comes (assigned)
+//!   └───────────Refused────────────┘  └──Unanswered──▶ sent again after a rest (isr_timer), doubtful from then on
+//! ```
+//! While a proposal is in flight, whoever it adds counts as in sync, and so does whoever it takes out. A doubtful one may be carried out
+//! after its repetition was refused: then the present ISR is proposed again, so that the partition epoch moves past it, and until it does
+//! those whom the lost one would have added still count.
+
+use std::collections::BTreeSet;
+
+use crate::types::{BrokerId, Tick};
+
+use super::{Effect, Replica};
+
+/// How long a proposal rests before it is sent again, in milliseconds (Kafka's `AlterPartitionManager` retries after 50).
+const REST_MS: u64 = 50;
+/// How long nothing is proposed after a refusal, in milliseconds: who may join is known better by then.
+const REFUSED_MS: u64 = 200;
+
+/// What became of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IsrAnswer {
+    /// It holds.
+    Accepted {
+        /// The ISR.
+        isr: BTreeSet<BrokerId>,
+        /// The partition epoch that it made.
+        partition_epoch: i32,
+    },
+    /// It will not be carried out, and nothing has changed: a member may not join now.
+    Refused,
+    /// The controller knows a newer state of the partition, which is on its way.
+    Superseded,
+    /// Nobody answered, or nobody who could: it may have been carried out or not.
+    Unanswered,
+}
+
+/// An ISR that the controller was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proposal {
+    isr: BTreeSet<BrokerId>,
+    /// An earlier sending of it may still arrive.
+    doubtful: bool,
+    /// When it is sent again.
+    again: Option<Tick>,
+}
+
+impl Replica {
+    /// Whether a node is in the ISR, or in what a proposal may have made of it.
+    pub(super) fn is_in_largest_isr(&self, id: BrokerId) -> bool {
+        self.assignment.isr.contains(&id)
+            || self.proposal.as_ref().is_some_and(|proposal| proposal.isr.contains(&id))
+            || self.perhaps.contains(&id)
+    }
+
+    /// Whether the controller would take a follower into the ISR: it is alive, and what it fetched with is its present registration.
+    pub(super) fn may_join(&self, id: BrokerId) -> bool {
+        let seen = self.followers.get(&id).and_then(|follower| follower.broker_epoch);
+        seen.is_some() && seen == self.assignment.eligible.get(&id).copied()
+    }
+
+    /// Proposes a follower that has everything which is committed, and everything from before this epoch.
+    pub(super) fn isr_grow(&mut self, now: Tick, id: BrokerId, out: &mut Vec<Effect>) {
+        if self.proposal.is_some() || now < self.propose_from || self.assignment.isr.contains(&id) || !self.may_join(id) {
+            return;
+        }
+        let end = self.followers.get(&id).and_then(|follower| follower.end);
+        if end.is_some_and(|end| self.high_watermark.get() <= end && self.epoch_start <= end) {
+            let mut isr = self.assignment.isr.clone();
+            isr.insert(id);
+            self.propose(isr, out);
+        }
+    }
+
+    /// Sends a proposal again, or proposes an ISR without those that have fallen behind.
+    pub(super) fn isr_timer(&mut self, now: Tick, out: &mut Vec<Effect>) {
+        if !self.is_leader() {
+            return;
+        }
+        if let Some(proposal) = &mut self.proposal {
+            if proposal.again.is_some_and(|again| again <= now) {
+                proposal.again = None;
+                self.isr_send(out);
+            }
+            return;
+        }
+        if now < self.propose_from {
+            return;
+        }
+        let behind = |id: &&BrokerId| self.lags_since(**id).is_some_and(|since| self.rules.lag_ms_max < now.ms_since(since));
+        let behind: BTreeSet<BrokerId> = self.assignment.isr.iter().filter(behind).copied().collect();
+        if !behind.is_empty() {
+            self.propose(&self.assignment.isr - &behind, out);
+        }
+    }
+
+    /// When the next follower leaves the ISR unless it catches up, or a proposal is sent again.
+    pub(super) fn isr_deadline(&self) -> Option<Tick> {
+        if !self.is_leader() {
+            return None;
+        }
+        match &self.proposal {
+            Some(proposal) => proposal.again,
+            None => {
+                let since = self.assignment.isr.iter().filter_map(|id| self.lags_since(*id)).min();
+                since.map(|since| since.plus_ms(self.rules.lag_ms_max.saturating_add(1)).max(self.propose_from))
+            }
+        }
+    }
+
+    /// Since when a follower lacks something that the leader has; `None` for one that lacks nothing.
+    fn lags_since(&self, id: BrokerId) -> Option<Tick> {
+        let follower = self.followers.get(&id).filter(|follower| follower.end != Some(self.log_end))?;
+        Some(follower.caught_up.unwrap_or(Tick::from_ms(0)))
+    }
+
+    pub(super) fn isr_answered(&mut self, now: Tick, answer: IsrAnswer, out: &mut Vec<Effect>) {
+        let Some(proposal) = &mut self.proposal else { return };
+        match answer {
+            IsrAnswer::Accepted { isr, partition_epoch } => {
+                self.proposal = None;
+                self.perhaps.clear();
+                self.assignment.isr = isr;
+                self.assignment.partition_epoch = partition_epoch;
+                self.isr_changed(now, out);
+            }
+            IsrAnswer::Refused if proposal.doubtful => {
+                self.perhaps.append(&mut proposal.isr);
+                proposal.isr = self.assignment.isr.clone();
+                proposal.again = Some(now.plus_ms(REFUSED_MS));
+            }
+            IsrAnswer::Refused => {
+                self.proposal = None;
+                self.propose_from = now.plus_ms(REFUSED_MS);
+                self.advance(now, out);
+            }
+            IsrAnswer::Superseded => (),
+            IsrAnswer::Unanswered => {
+                proposal.doubtful = true;
+                proposal.again = Some(now.plus_ms(REST_MS));
+            }
+        }
+    }
+
+    fn propose(&mut self, isr: BTreeSet<BrokerId>, out: &mut Vec<Effect>) {
+        assert!(self.proposal.is_none(), "one proposal at a time");
+        assert!(isr.contains(&self.me), "a leader is in sync with itself");
+        self.proposal = Some(Proposal { isr, doubtful: false, again: None });
+        self.isr_send(out);
+    }
+
+    fn isr_send(&self, out: &mut Vec<Effect>) {
+        let Some(proposal) = &self.proposal else { return };
+        let (assignment, followers) = (&self.assignment, &self.followers);
+        let seen = |id: &BrokerId| followers.get(id).and_then(|follower| follower.broker_epoch);
+        let epoch_of = |id: &BrokerId| seen(id).or_else(|| assignment.eligible.get(id).copied());
+        out.push(Effect::ProposeIsr {
+            leader_epoch: assignment.leader_epoch,
+            partition_epoch: assignment.partition_epoch,
+            isr: proposal.isr.iter().map(|id| (*id, epoch_of(id))).collect(),
+        });
+    }
+}
