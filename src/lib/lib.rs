@@ -8,6 +8,7 @@ pub mod controller;
 pub mod group;
 pub mod log;
 pub mod os;
+pub mod raft;
 pub mod replica;
 pub mod types;
 pub mod wire;

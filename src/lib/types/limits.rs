@@ -35,3 +35,9 @@ pub const PRODUCER_CHARGE_STEP: usize = 16 << 10;
 pub const PRODUCER_BUFFERS_KEPT: usize = 16;
 /// How long a request waits for a group coordinator that is still reading its partition, before it is told to come again.
 pub const COORDINATOR_LOAD_WAIT: std::time::Duration = std::time::Duration::from_secs(1);
+/// The most that one message of the metadata quorum carries in entries, in bytes, but for one entry that is larger itself.
+pub const RAFT_MESSAGE_BYTES_MAX: u64 = 1 << 20;
+/// Messages with entries that are under way to one node of the quorum.
+pub const RAFT_MESSAGES_IN_FLIGHT_MAX: usize = 256;
+/// Entries of the metadata log that stay when it is compacted, in bytes: a node that is a little behind needs no snapshot.
+pub const RAFT_ENTRIES_KEPT_BYTES_MAX: usize = 256 << 10;
