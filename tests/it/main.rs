@@ -18,6 +18,7 @@ mod groups;
 mod hostile;
 mod hostile_codec;
 mod memory;
+mod peers;
 mod raw;
 mod rdkafka;
 mod serve;

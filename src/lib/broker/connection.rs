@@ -1,4 +1,4 @@
-//! One client's connection: frames in, answers out in the order of the requests.
+//! One connection, a client's or another node's: frames in, answers out in the order of the requests.
 //! Owns the read buffer and the outbox; must never know what a request asks.
 //!
 //! Requests are served one after another, as Kafka serves them; all that lie in the buffer are served before the answers are sent,
@@ -20,6 +20,8 @@ use super::context::Context;
 use super::dispatch::{self, Begun, Close};
 use super::node::Node;
 use super::outbox::Outbox;
+use crate::client::peer::Gate;
+use crate::types::{BrokerId, limits};
 
 /// The least room that a read gets.
 const READ_BYTES_MIN: usize = 8 << 10;
@@ -37,37 +39,81 @@ const RELEASE_AFTER: Duration = Duration::from_secs(1);
 /// In place of no limit, where a moment has to be named.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Serves one connection until either side ends it.
+/// Serves one client until either side ends it.
 pub async fn serve(node: Arc<Node>, stream: Arc<TcpStream>, peer: SocketAddr, local_addr: SocketAddr) {
     let settings = node.settings();
-    let host = format!("/{}", peer.ip().to_canonical());
-    let cx = Context { node, client_id: "".into(), client_host: host.into(), local_addr };
-    let mut connection = Connection {
-        cx: Arc::new(cx),
-        stream,
-        inbox: BytesMut::new(),
-        read_bytes: READ_BYTES_MIN,
-        outbox: Outbox::default(),
-        heard: Instant::now(),
+    let limits = Limits {
         frame_bytes_max: settings.socket_request_bytes_max,
         idle_max: settings.connections_idle_ms_max.map(Duration::from_millis),
     };
     drop(settings);
+    let cx = Context { node, client_id: "".into(), client_host: host(peer), local_addr, inside: false, peer: None };
+    run(cx, stream, Way::Client, limits).await;
+}
+
+/// Who has proven itself on the internal listener.
+pub enum Caller {
+    /// Another node, and the way to it.
+    Node(BrokerId, Gate),
+    /// Somebody else who knows the cluster's secret.
+    Operator,
+}
+
+/// Serves one connection of the internal listener until either side ends it.
+pub async fn serve_inside(node: Arc<Node>, stream: Arc<TcpStream>, caller: Caller) {
+    let (Ok(peer), Ok(local_addr)) = (stream.peer_addr(), stream.local_addr()) else { return };
+    let (peer_id, gate) = match caller {
+        Caller::Node(id, gate) => (Some(id), gate),
+        Caller::Operator => (None, Gate::open()),
+    };
+    let cx = Context { node, client_id: "".into(), client_host: host(peer), local_addr, inside: true, peer: peer_id };
+    run(cx, stream, Way::Inside(gate), Limits { frame_bytes_max: limits::ANSWER_BYTES_MAX, idle_max: None }).await;
+}
+
+fn host(peer: SocketAddr) -> Arc<str> {
+    format!("/{}", peer.ip().to_canonical()).into()
+}
+
+async fn run(cx: Context, stream: Arc<TcpStream>, way: Way, limits: Limits) {
+    let mut connection = Connection {
+        cx: Arc::new(cx),
+        stream,
+        way,
+        inbox: BytesMut::new(),
+        read_bytes: READ_BYTES_MIN,
+        outbox: Outbox::default(),
+        heard: Instant::now(),
+        limits,
+    };
     // A closed or broken connection has nobody left to tell.
     let _ = connection.run().await;
+}
+
+/// What a connection may take.
+struct Limits {
+    /// The largest frame: `socket.request.max.bytes` for clients.
+    frame_bytes_max: usize,
+    /// `connections.max.idle.ms` for clients; nodes may be silent.
+    idle_max: Option<Duration>,
+}
+
+/// Which faults hold for a connection.
+enum Way {
+    /// Those of clients.
+    Client,
+    /// Those of another node.
+    Inside(Gate),
 }
 
 struct Connection {
     cx: Arc<Context>,
     stream: Arc<TcpStream>,
+    way: Way,
     inbox: BytesMut,
     read_bytes: usize,
     outbox: Outbox,
     heard: Instant,
-    /// `socket.request.max.bytes`.
-    frame_bytes_max: usize,
-    /// `connections.max.idle.ms`.
-    idle_max: Option<Duration>,
+    limits: Limits,
 }
 
 /// Why a connection ends.
@@ -99,15 +145,37 @@ impl Connection {
             while let Some(frame) = self.next_frame()? {
                 if let Err(end) = self.answer(frame).await {
                     // What was asked before the bad request is still answered.
-                    self.outbox.flush(&self.stream).await?;
+                    self.flush().await?;
                     return Err(end);
                 }
                 if OUT_BYTES_MAX < self.outbox.waiting() {
-                    self.outbox.flush(&self.stream).await?;
+                    self.flush().await?;
                 }
             }
-            self.outbox.flush(&self.stream).await?;
+            self.flush().await?;
             self.read(silence.as_mut()).await?;
+        }
+    }
+
+    /// Sends what waits, unless a fault holds it back.
+    async fn flush(&mut self) -> Result<(), End> {
+        if self.outbox.waiting() == 0 {
+            return Ok(());
+        }
+        self.pass().await;
+        if let Way::Inside(gate) = &self.way
+            && !gate.delay().is_zero()
+        {
+            tokio::time::sleep(gate.delay()).await;
+        }
+        Ok(self.outbox.flush(&self.stream).await?)
+    }
+
+    /// Waits while a fault cuts the connection off.
+    async fn pass(&mut self) {
+        match &mut self.way {
+            Way::Client => self.cx.node.peers.faults().pass_clients().await,
+            Way::Inside(gate) => gate.pass().await,
         }
     }
 
@@ -125,7 +193,7 @@ impl Connection {
     fn frame_length(&self) -> Result<Option<usize>, End> {
         let Some(prefix) = self.inbox.first_chunk::<4>() else { return Ok(None) };
         match usize::try_from(i32::from_be_bytes(*prefix)) {
-            Ok(length) if length <= self.frame_bytes_max => Ok(Some(length)),
+            Ok(length) if length <= self.limits.frame_bytes_max => Ok(Some(length)),
             Ok(_) | Err(_) => Err(End::Refused),
         }
     }
@@ -139,7 +207,7 @@ impl Connection {
                 let answers = match first {
                     Poll::Ready(answers) => answers?,
                     Poll::Pending => {
-                        self.outbox.flush(&self.stream).await?;
+                        self.flush().await?;
                         work.await?
                     }
                 };
@@ -153,6 +221,7 @@ impl Connection {
     async fn read(&mut self, mut silence: Pin<&mut Sleep>) -> Result<(), End> {
         let (room, exact) = self.read_room()?;
         loop {
+            self.pass().await;
             // Silence may have taken the buffer away meanwhile.
             self.inbox.reserve(room);
             let limit = if exact { room } else { usize::MAX };
@@ -205,7 +274,7 @@ impl Connection {
     /// The timer of silence went off: it is set once a second at most, so a busy connection pays nothing for it.
     fn silent(&mut self, silence: Pin<&mut Sleep>) -> Result<(), End> {
         let quiet = self.heard.elapsed();
-        let idle_max = self.idle_max.unwrap_or(FOREVER);
+        let idle_max = self.limits.idle_max.unwrap_or(FOREVER);
         if idle_max <= quiet {
             return Err(End::Gone);
         }

@@ -19,6 +19,10 @@ pub struct Context {
     pub client_host: Arc<str>,
     /// The end of the connection on this node: what the client was able to reach.
     pub local_addr: SocketAddr,
+    /// Whether it came by the internal listener, with a proof that it knows the cluster's secret.
+    pub inside: bool,
+    /// The node of this cluster that asks; none for clients, whatever they say in a request.
+    pub peer: Option<BrokerId>,
 }
 
 impl Context {

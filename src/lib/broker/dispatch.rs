@@ -17,6 +17,8 @@ use super::context::Context;
 use super::handlers::*;
 use super::outbox::Answers;
 
+mod inside;
+
 /// The request cannot be answered: the connection is closed (P11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close;
@@ -193,6 +195,10 @@ pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<B
         *cx = Arc::new(Context { client_id: client_id.into(), ..Context::clone(cx) });
     }
     let api = ApiKey::try_from(key).map_err(|_| Close)?;
+    if cx.inside && inside::serves(api) {
+        api.checked_version(version).map_err(|_| Close)?;
+        return inside::begin(cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out);
+    }
     let served = SERVED.iter().find(|served| served.api_key == key).ok_or(Close)?;
     let known = api.checked_version(version).is_ok() && served.min_version <= version && version <= served.max_version;
     match (known, api) {

@@ -203,7 +203,7 @@ fn fixed_settings(config: &ServerConfig) -> Settings {
 }
 
 /// A new id; none begins with `-`, which a command line would take for a flag (Kafka's `Uuid.randomUuid`).
-fn random_id() -> Uuid {
+pub fn random_id() -> Uuid {
     loop {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system always has randomness");

@@ -14,6 +14,7 @@ use super::groups::GroupCoordinators;
 use super::metadata::Metadata;
 use super::partition::{Partition, PartitionReadError, WriteError};
 use super::partitions::{Partitions, PartitionsError, Wanted};
+use super::peers::Peers;
 use super::producer_ids::ProducerIds;
 use super::server::{ServerConfig, StartError};
 use super::sessions::FetchSessions;
@@ -34,6 +35,8 @@ pub struct Node {
     pub groups: GroupCoordinators,
     /// The producer ids that it may give out.
     pub producer_ids: ProducerIds,
+    /// The other nodes.
+    pub peers: Peers,
     sessions: Mutex<FetchSessions>,
 }
 
@@ -72,6 +75,7 @@ impl Node {
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).expect("the system always has randomness");
         let sessions = FetchSessions::new(metadata.config().fetch_sessions_max, u64::from_le_bytes(seed));
+        let peers = Peers::new(config.node_id, super::metadata::random_id(), config.cluster.as_ref().map(|cluster| cluster.secret.clone()));
         let node = Node {
             config,
             clock,
@@ -80,9 +84,11 @@ impl Node {
             partitions,
             groups: GroupCoordinators::default(),
             producer_ids: ProducerIds::default(),
+            peers,
             sessions: Mutex::new(sessions),
         };
         let image = node.metadata.image();
+        node.peers.joined(image.cluster_id());
         node.partitions.open(&node.wanted(&image))?;
         Ok(node)
     }

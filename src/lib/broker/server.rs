@@ -1,6 +1,6 @@
 //! Starting and stopping a node: the listener, the accept loop, and every connection's life.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
@@ -12,8 +12,10 @@ use nix::sys::socket::{Shutdown, shutdown};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use crate::client::peer::Secret;
 use crate::config::Settings;
 use crate::log::FolderError;
+use crate::os::inherited_listener;
 use crate::types::BrokerId;
 
 use super::background;
@@ -22,6 +24,7 @@ use super::groups;
 use super::metadata::MetadataError;
 use super::node::Node;
 use super::partitions::PartitionsError;
+use super::peers;
 
 /// How long open connections may take to finish what they are answering when the node stops.
 const STOP_GRACE: Duration = Duration::from_millis(300);
@@ -42,7 +45,7 @@ pub struct Advertised {
 pub struct ServerConfig {
     /// The node's number in its cluster.
     pub node_id: BrokerId,
-    /// `host:port` to listen on; port 0 takes a free one.
+    /// `host:port` to listen on; port 0 takes a free one. `fd:N` is a listening socket that this process was started with at descriptor N.
     pub listen: String,
     /// What clients are told; `None` tells each client the address that it reached.
     pub advertise: Option<Advertised>,
@@ -50,6 +53,19 @@ pub struct ServerConfig {
     pub data: PathBuf,
     /// What was set at the start, broker keys by Kafka's names, each checked.
     pub settings: Settings,
+    /// The cluster that it is one of; a node without it is alone.
+    pub cluster: Option<ClusterConfig>,
+}
+
+/// How a node finds the others of its cluster, and is found by them.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    /// `host:port` for other nodes, or `fd:N`.
+    pub internal_listen: String,
+    /// The voters of the metadata quorum, and where each listens for other nodes.
+    pub voters: BTreeMap<BrokerId, String>,
+    /// What all nodes of the cluster know, and nobody else.
+    pub secret: Secret,
 }
 
 impl Default for ServerConfig {
@@ -60,6 +76,7 @@ impl Default for ServerConfig {
             advertise: None,
             data: PathBuf::from("klog-data"),
             settings: Settings::new(),
+            cluster: None,
         }
     }
 }
@@ -121,15 +138,23 @@ impl Server {
     pub async fn start(config: ServerConfig) -> Result<Server, StartError> {
         let opened = tokio::task::spawn_blocking(move || Node::open(config)).await;
         let node = Arc::new(opened.expect("opening returns its errors and is not cancelled")?);
-        let refused = |error| StartError::Listen { address: node.config.listen.clone(), error };
-        let listener = TcpListener::bind(&node.config.listen).await.map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
+        let (listener, address) = bind(&node.config.listen).await?;
         let connections = Arc::new(Connections::default());
         let mut tasks = JoinSet::new();
         tasks.spawn(background::housekeeping(node.clone()));
         tasks.spawn(background::compaction(node.clone()));
         tasks.spawn(background::checkpoints(node.clone()));
         tasks.spawn(groups::run(node.clone()));
+        if let Some(cluster) = &node.config.cluster {
+            let (listener, _) = bind(&cluster.internal_listen).await?;
+            tasks.spawn(peers::listen(listener, node.clone()));
+            for (id, address) in &cluster.voters {
+                if node.peers.learn(*id, address) {
+                    let (node, id) = (node.clone(), *id);
+                    tasks.spawn(async move { node.peers.watch(id).await });
+                }
+            }
+        }
         tasks.spawn(accept(listener, node.clone(), connections.clone()));
         Ok(Server { node, address, connections, tasks })
     }
@@ -158,6 +183,21 @@ impl Server {
         // A log that does not close is found out at the next start: the folder is not marked as clean then.
         let _ = tokio::task::spawn_blocking(move || node.partitions.close(&node.clock)).await;
     }
+}
+
+/// Listens at an address, or takes over a socket that listens already.
+async fn bind(at: &str) -> Result<(TcpListener, SocketAddr), StartError> {
+    let refused = |error| StartError::Listen { address: at.to_owned(), error };
+    let listener = match at.strip_prefix("fd:") {
+        None => TcpListener::bind(at).await,
+        Some(number) => {
+            let number = number.parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "fd: takes a number"));
+            number.and_then(inherited_listener).and_then(TcpListener::from_std)
+        }
+    };
+    let listener = listener.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    Ok((listener, address))
 }
 
 /// Takes connections until it is dropped.

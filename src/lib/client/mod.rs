@@ -13,6 +13,7 @@ mod consumer;
 mod error;
 mod internal;
 mod metadata;
+pub mod peer;
 mod producer;
 
 pub use crate::wire::error::ErrorCode;

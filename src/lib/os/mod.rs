@@ -5,10 +5,12 @@ mod appender;
 mod disk;
 mod durable;
 mod file;
+mod listener;
 mod map;
 
 pub use appender::{Appender, PrefaultJob, Prefaulted, WINDOW_BYTES_MAX};
 pub use disk::{Disk, FolderDisk};
 pub use durable::{DiskSpace, LockFile, boot_id, disk_space, remove_tree, replace_file, sync_all, sync_folder, write_file};
 pub use file::{FileSlice, LogFile, sendfile};
+pub use listener::inherited_listener;
 pub use map::ReadMap;

@@ -41,3 +41,10 @@ pub const RAFT_MESSAGE_BYTES_MAX: u64 = 1 << 20;
 pub const RAFT_MESSAGES_IN_FLIGHT_MAX: usize = 256;
 /// Entries of the metadata log that stay when it is compacted, in bytes: a node that is a little behind needs no snapshot.
 pub const RAFT_ENTRIES_KEPT_BYTES_MAX: usize = 256 << 10;
+
+/// The longest message of the handshake between nodes, in bytes.
+pub const HANDSHAKE_BYTES_MAX: usize = 1 << 10;
+/// Messages that wait to be written to one connection between nodes.
+pub const PEER_MESSAGES_QUEUED_MAX: usize = 1_024;
+/// Connections on the internal listener that have not proven yet who they are.
+pub const STRANGERS_MAX: usize = 64;

@@ -64,6 +64,11 @@ pub mod k75_describe_topic_partitions;
 pub mod k80_add_raft_voter;
 pub mod k81_remove_raft_voter;
 
+pub mod k30000_raft;
+pub mod k30001_control;
+pub mod k30002_forward;
+pub mod k30003_faults;
+
 /// A request, and which answer it gets.
 pub trait Request: Wire + Default {
     /// Its key.
@@ -72,30 +77,34 @@ pub trait Request: Wire + Default {
     type Response: Wire + Default;
 }
 
-/// `KEY Name module Request Response FIRST..=LAST flexible FROM;` with the versions that Kafka 4.3 decodes.
+/// `KEY Name module Request Response FIRST..=LAST flexible FROM;` with the versions that Kafka 4.3 decodes. `inside` are our own, which
+/// nodes of a cluster ask each other and no client ever sees; they have one version, a flexible one.
 macro_rules! apis {
-    ($($key:literal $name:ident $module:ident $request:ident $response:ident $min:literal..=$max:literal flexible $flexible:tt;)*) => {
+    (
+        $($key:literal $name:ident $module:ident $request:ident $response:ident $min:literal..=$max:literal flexible $flexible:tt;)*
+        inside { $($own_key:literal $own_name:ident $own_module:ident $own_request:ident $own_response:ident;)* }
+    ) => {
         /// An API that klog can encode and decode.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i16)]
-        pub enum ApiKey { $($name = $key),* }
+        pub enum ApiKey { $($name = $key,)* $($own_name = $own_key),* }
 
         impl ApiKey {
-            /// All of them, in rising order of key.
+            /// All of Kafka's, in rising order of key.
             pub const ALL: &[ApiKey] = &[$(ApiKey::$name),*];
 
             /// Kafka's name of the API.
             pub fn name(self) -> &'static str {
-                match self { $(ApiKey::$name => stringify!($name)),* }
+                match self { $(ApiKey::$name => stringify!($name),)* $(ApiKey::$own_name => stringify!($own_name)),* }
             }
 
             /// The versions that can be encoded and decoded, first and last.
             pub fn versions(self) -> (i16, i16) {
-                match self { $(ApiKey::$name => ($min, $max)),* }
+                match self { $(ApiKey::$name => ($min, $max),)* $(ApiKey::$own_name => (0, 0)),* }
             }
 
             fn flexible_from(self) -> i16 {
-                match self { $(ApiKey::$name => apis!(@flexible $flexible)),* }
+                match self { $(ApiKey::$name => apis!(@flexible $flexible),)* $(ApiKey::$own_name => 0),* }
             }
         }
 
@@ -104,6 +113,7 @@ macro_rules! apis {
             fn try_from(key: i16) -> Result<Self, UnknownApiKey> {
                 match key {
                     $($key => Ok(ApiKey::$name),)*
+                    $($own_key => Ok(ApiKey::$own_name),)*
                     _ => Err(UnknownApiKey(key)),
                 }
             }
@@ -112,6 +122,10 @@ macro_rules! apis {
         $(impl Request for $module::$request {
             const KEY: ApiKey = ApiKey::$name;
             type Response = $module::$response;
+        })*
+        $(impl Request for $own_module::$own_request {
+            const KEY: ApiKey = ApiKey::$own_name;
+            type Response = $own_module::$own_response;
         })*
 
         /// Sets every message beside that of the `kafka-protocol` crate.
@@ -130,16 +144,26 @@ macro_rules! apis {
                 super::tests::samples::<$module::$request>(ApiKey::$name, "request", dice, each);
                 super::tests::samples::<$module::$response>(ApiKey::$name, "response", dice, each);
             )*
+            $(
+                super::tests::samples::<$own_module::$own_request>(ApiKey::$own_name, "request", dice, each);
+                super::tests::samples::<$own_module::$own_response>(ApiKey::$own_name, "response", dice, each);
+            )*
         }
 
         /// Decodes a request body and encodes it again: what every codec test asks for. Bytes after the body are left out.
         pub fn reencode_request(api: ApiKey, version: i16, body: Bytes) -> Result<Vec<u8>, DecodeError> {
-            match api { $(ApiKey::$name => reencode::<$module::$request>(api, version, body)),* }
+            match api {
+                $(ApiKey::$name => reencode::<$module::$request>(api, version, body),)*
+                $(ApiKey::$own_name => reencode::<$own_module::$own_request>(api, version, body)),*
+            }
         }
 
         /// Decodes a response body and encodes it again.
         pub fn reencode_response(api: ApiKey, version: i16, body: Bytes) -> Result<Vec<u8>, DecodeError> {
-            match api { $(ApiKey::$name => reencode::<$module::$response>(api, version, body)),* }
+            match api {
+                $(ApiKey::$name => reencode::<$module::$response>(api, version, body),)*
+                $(ApiKey::$own_name => reencode::<$own_module::$own_response>(api, version, body)),*
+            }
         }
     };
     (@flexible never) => { i16::MAX };
@@ -204,6 +228,12 @@ apis! {
     75 DescribeTopicPartitions k75_describe_topic_partitions DescribeTopicPartitionsRequest DescribeTopicPartitionsResponse 0..=0 flexible 0;
     80 AddRaftVoter k80_add_raft_voter AddRaftVoterRequest AddRaftVoterResponse 0..=1 flexible 0;
     81 RemoveRaftVoter k81_remove_raft_voter RemoveRaftVoterRequest RemoveRaftVoterResponse 0..=0 flexible 0;
+    inside {
+        30000 Raft k30000_raft RaftRequest RaftResponse;
+        30001 Control k30001_control ControlRequest ControlResponse;
+        30002 Forward k30002_forward ForwardRequest ForwardResponse;
+        30003 Faults k30003_faults FaultsRequest FaultsResponse;
+    }
 }
 
 /// A key that klog has no messages for.
