@@ -23,7 +23,9 @@ pub fn refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::ReplicationNotPositive | Refusal::TooFewNodes { .. } | Refusal::ReplicationChanges { .. } => {
             ErrorCode::InvalidReplicationFactor
         }
-        Refusal::BadAssignment { .. } | Refusal::ReassignmentUnclean { .. } => ErrorCode::InvalidReplicaAssignment,
+        Refusal::BadAssignment { .. } | Refusal::NobodyActive { .. } | Refusal::ReassignmentUnclean { .. } => {
+            ErrorCode::InvalidReplicaAssignment
+        }
         Refusal::DuplicateRegistration { .. } => ErrorCode::DuplicateBrokerRegistration,
         Refusal::NotRegistered { .. } => ErrorCode::BrokerIdNotRegistered,
         Refusal::StaleBrokerEpoch { .. } => ErrorCode::StaleBrokerEpoch,

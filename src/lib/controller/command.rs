@@ -440,13 +440,19 @@ pub enum Refusal {
     ReplicationNotPositive,
     /// More replicas than nodes.
     #[error(
-        "Unable to replicate the partition {asked} time(s): The target replication factor of {asked} cannot be reached because only {nodes} broker(s) are registered."
+        "Unable to replicate the partition {asked} time(s): The target replication factor of {asked} cannot be reached because only {nodes} broker(s) are registered and not fenced."
     )]
     TooFewNodes {
         /// Replicas asked for.
         asked: i16,
         /// Nodes there are.
         nodes: usize,
+    },
+    /// Replicas on nodes of which none is there now.
+    #[error("All brokers that partition {partition} would be on are fenced or in controlled shutdown.")]
+    NobodyActive {
+        /// The partition.
+        partition: i32,
     },
     /// Both a count and places were given.
     #[error("{what} was given together with a manual partition assignment; it must be -1 then.")]

@@ -6,7 +6,7 @@ use crate::types::{BrokerId, PartitionIndex, TopicName, limits};
 use super::command::{Assignment, Created, Grown, MorePartitions, NewTopic, Refusal, Replication, Resource};
 use super::decide::{Rules, once};
 use super::image::{ClusterImage, Partition, Topic};
-use super::placement::Placement;
+use super::placement::{Among, Placement};
 use super::record::Record;
 
 impl NewTopic {
@@ -76,13 +76,11 @@ fn topics_one(
     let settings = new_settings(image, topic, rules)?;
     let placed =
         if topic.assignments.is_empty() { place_new(topic, placement, rules.config)? } else { check_assignments(topic, placement)? };
+    let partitions =
+        (0..).zip(&placed).map(|(index, replicas)| new_partition(index, replicas, placement)).collect::<Result<Vec<_>, _>>()?;
     let id = (rules.new_id)();
     records.push(Record::Topic { name, id });
-    records.extend((0..).zip(&placed).map(|(index, replicas)| Record::Partition {
-        topic: id,
-        index: PartitionIndex::new(index).expect("counted from 0"),
-        partition: new_partition(replicas),
-    }));
+    records.extend(partitions.into_iter().map(|(index, partition)| Record::Partition { topic: id, index, partition }));
     let set = settings.iter().map(|(name, value)| Record::TopicSetting { topic: id, name: name.clone(), value: Some(value.clone()) });
     records.extend(set);
     let partitions_count = i32::try_from(placed.len()).expect("at most PARTITIONS_PER_REQUEST_MAX are made at once");
@@ -90,8 +88,12 @@ fn topics_one(
     Ok(Created { id, partitions_count, replicas_count, settings })
 }
 
-fn new_partition(replicas: &[BrokerId]) -> Partition {
-    Partition { replicas: replicas.to_vec(), isr: replicas.to_vec(), leader: replicas.first().copied(), ..Partition::default() }
+/// A partition nobody has written to: whoever is active is in sync.
+fn new_partition(index: i32, replicas: &[BrokerId], placement: &Placement<'_>) -> Result<(PartitionIndex, Partition), Refusal> {
+    let isr = placement.active_of(replicas);
+    let leader = Some(*isr.first().ok_or(Refusal::NobodyActive { partition: index })?);
+    let index = PartitionIndex::new(index).expect("counted from 0");
+    Ok((index, Partition { replicas: replicas.to_vec(), isr, leader, ..Partition::default() }))
 }
 
 fn new_name(image: &ClusterImage, name: &str) -> Result<TopicName, Refusal> {
@@ -131,7 +133,12 @@ pub(super) fn check_together(image: &ClusterImage, settings: &Settings, rules: &
 }
 
 fn place_new(topic: &NewTopic, placement: &mut Placement<'_>, config: &BrokerConfig) -> Result<Vec<Vec<BrokerId>>, Refusal> {
-    let nodes = placement.nodes_count();
+    // The broker's own topics are as wide as the cluster will be, even while one of its nodes is away.
+    let among = match topic.replication {
+        Replication::AtMost(_) => Among::Registered,
+        Replication::Default | Replication::Exactly(_) => Among::Unfenced,
+    };
+    let nodes = placement.nodes_count(among);
     let replicas_asked = match topic.replication {
         Replication::Default => config.default_replication_factor,
         Replication::Exactly(count) => count,
@@ -145,7 +152,7 @@ fn place_new(topic: &NewTopic, placement: &mut Placement<'_>, config: &BrokerCon
     if nodes < replicas_count {
         return Err(Refusal::TooFewNodes { asked: replicas_asked, nodes });
     }
-    Ok((0..count).map(|_| placement.place(replicas_count)).collect())
+    Ok((0..count).map(|_| placement.place(replicas_count, among)).collect())
 }
 
 fn check_assignments(topic: &NewTopic, placement: &Placement<'_>) -> Result<Vec<Vec<BrokerId>>, Refusal> {
@@ -170,7 +177,7 @@ fn check_assignments(topic: &NewTopic, placement: &Placement<'_>) -> Result<Vec<
 }
 
 /// Checks the replicas that a client chose for one partition.
-fn check_replicas(replicas: &[i32], count: Option<usize>, placement: &Placement<'_>) -> Result<Vec<BrokerId>, Refusal> {
+pub(super) fn check_replicas(replicas: &[i32], count: Option<usize>, placement: &Placement<'_>) -> Result<Vec<BrokerId>, Refusal> {
     let refuse = |why: String| Err(Refusal::BadAssignment { why });
     if replicas.is_empty() {
         return refuse("The manual partition assignment includes an empty replica list.".to_owned());
@@ -236,17 +243,15 @@ fn partitions_one(
             return Err(Refusal::BadAssignment { why });
         }
         Some(rows) => rows.iter().map(|row| check_replicas(row, Some(replicas_count), placement)).collect::<Result<Vec<_>, _>>()?,
-        None if placement.nodes_count() < replicas_count => {
+        None if placement.nodes_count(Among::Unfenced) < replicas_count => {
             let asked = i16::try_from(replicas_count).unwrap_or(i16::MAX);
-            return Err(Refusal::TooFewNodes { asked, nodes: placement.nodes_count() });
+            return Err(Refusal::TooFewNodes { asked, nodes: placement.nodes_count(Among::Unfenced) });
         }
-        None => (0..new_count).map(|_| placement.place(replicas_count)).collect(),
+        None => (0..new_count).map(|_| placement.place(replicas_count, Among::Unfenced)).collect(),
     };
+    let partitions =
+        (now..).zip(&placed).map(|(index, replicas)| new_partition(index, replicas, placement)).collect::<Result<Vec<_>, _>>()?;
     *made = asked;
-    records.extend((now..more.count).zip(&placed).map(|(index, replicas)| Record::Partition {
-        topic: topic.id,
-        index: PartitionIndex::new(index).expect("counted from 0"),
-        partition: new_partition(replicas),
-    }));
+    records.extend(partitions.into_iter().map(|(index, partition)| Record::Partition { topic: topic.id, index, partition }));
     Ok(Grown { partitions_count: more.count })
 }

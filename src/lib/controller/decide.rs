@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use crate::config::{BrokerConfig, Settings};
-use crate::types::{BrokerEpoch, ProducerId, TopicId, limits};
+use crate::types::{ProducerId, TopicId, limits};
 
-use super::command::{Command, Reassignment, Refusal, Registration, Removed, Reply, TopicKey};
-use super::image::{Broker, ClusterImage};
+use super::command::{Command, Refusal, Removed, Reply, TopicKey};
+use super::image::ClusterImage;
 use super::record::Record;
-use super::{alter, create, elect};
+use super::{alter, brokers, create, elect, isr, reassign};
 
 /// What a decision needs besides the image.
 pub struct Rules<'a> {
@@ -36,24 +36,27 @@ pub struct Decision {
 pub fn decide(image: &ClusterImage, command: &Command, rules: &mut Rules<'_>) -> Decision {
     let mut records = Vec::new();
     let reply = match command {
-        Command::RegisterBroker(registration) => Reply::Registered(register(image, registration, rules, &mut records)),
-        Command::UnfenceBroker(life) | Command::FenceBroker(life) | Command::BeginShutdown(life) => {
-            Reply::Broker(Err(Refusal::NotRegistered { id: life.broker }))
+        Command::RegisterBroker(registration) => Reply::Registered(brokers::register(image, registration, rules, &mut records)),
+        Command::UnfenceBroker(life) => Reply::Broker(brokers::unfence(image, *life, rules, &mut records)),
+        Command::FenceBroker(life) => Reply::Broker(brokers::fence(image, *life, rules, &mut records)),
+        Command::BeginShutdown(life) => Reply::Broker(brokers::begin_shutdown(image, *life, rules, &mut records)),
+        Command::UnregisterBroker { broker } => Reply::Broker(brokers::unregister(image, *broker, rules, &mut records)),
+        Command::AlterPartitions { from, changes } => Reply::IsrAnswered(isr::alter(image, *from, changes, rules, &mut records)),
+        Command::Reassign { partitions, replication_may_change } => {
+            Reply::Reassigned(reassign::partitions(image, partitions, *replication_may_change, rules, &mut records))
         }
-        Command::UnregisterBroker { broker } => Reply::Broker(Err(Refusal::NotRegistered { id: *broker })),
-        Command::AlterPartitions { from, .. } => Reply::IsrAnswered(Err(Refusal::NotRegistered { id: from.broker })),
-        Command::Reassign { partitions, .. } => {
-            let none = |row: &Reassignment| ((row.topic.clone(), row.partition), Err(Refusal::NoReassignment));
-            Reply::Reassigned(partitions.iter().map(none).collect())
-        }
-        Command::BalanceLeaders => Reply::Balanced { moved_count: 0 },
-        Command::Drain { broker, .. } => Reply::Drained(Err(Refusal::NotRegistered { id: *broker })),
+        Command::BalanceLeaders => Reply::Balanced { moved_count: elect::balance(image, rules, &mut records) },
+        Command::Drain { broker, moving_max } => Reply::Drained(reassign::drain(image, *broker, *moving_max, rules, &mut records)),
         Command::CreateTopics { topics, .. } => Reply::Created(create::topics(image, topics, rules, &mut records)),
         Command::DeleteTopics(keys) => Reply::Deleted(delete(image, keys, rules, &mut records)),
         Command::CreatePartitions { topics, .. } => Reply::Grown(create::partitions(image, topics, &mut records)),
-        Command::AlterConfigs { changes, .. } => Reply::Altered(alter::configs(image, changes, rules, &mut records)),
+        Command::AlterConfigs { changes, .. } => {
+            let altered = alter::configs(image, changes, rules, &mut records);
+            elect::after_settings(image, rules, &mut records);
+            Reply::Altered(altered)
+        }
         Command::ElectLeaders { election, partitions } => {
-            Reply::Elected(elect::leaders(image, *election, partitions.as_deref(), &mut records))
+            Reply::Elected(elect::leaders(image, *election, partitions.as_deref(), rules, &mut records))
         }
         Command::AllocateProducerIds => {
             let first = image.producer_id_next();
@@ -86,37 +89,6 @@ fn is_validation(command: &Command) -> bool {
         | Command::ElectLeaders { .. }
         | Command::AllocateProducerIds => false,
     }
-}
-
-fn register(
-    image: &ClusterImage,
-    registration: &Registration,
-    rules: &Rules<'_>,
-    records: &mut Vec<Record>,
-) -> Result<BrokerEpoch, Refusal> {
-    let id = registration.broker;
-    let now = image.broker(id);
-    let same = now.filter(|now| now.incarnation == registration.incarnation);
-    if same.is_none() && now.is_some_and(|now| !now.fenced) {
-        return Err(Refusal::DuplicateRegistration { id });
-    }
-    let index = i64::try_from(rules.next_index).unwrap_or(i64::MAX);
-    let later = now.map_or(0, |now| now.epoch.get().saturating_add(1));
-    let broker = Broker {
-        id,
-        epoch: same.map_or(BrokerEpoch::new(index.max(later)).expect("not negative"), |same| same.epoch),
-        incarnation: registration.incarnation,
-        fenced: same.is_none_or(|same| same.fenced),
-        in_controlled_shutdown: same.is_some_and(|same| same.in_controlled_shutdown),
-        advertised: registration.advertised.clone(),
-        internal: registration.internal.clone(),
-        rack: registration.rack.clone(),
-    };
-    let epoch = broker.epoch;
-    if now != Some(&broker) {
-        records.push(Record::Broker(broker));
-    }
-    Ok(epoch)
 }
 
 fn delete(

@@ -135,6 +135,13 @@ impl ClusterImage {
         self.topics.get(self.names.get(&id)?)
     }
 
+    /// The partitions that are on their way to other replicas, by topic.
+    pub fn reassignments(&self) -> impl Iterator<Item = (&Topic, PartitionIndex, &Partition)> {
+        let all = self.topics().flat_map(|topic| (0..).zip(&topic.partitions).map(|(index, partition)| (topic.as_ref(), index, partition)));
+        let moving = all.filter(|(_, _, partition)| !partition.adding.is_empty() || !partition.removing.is_empty());
+        moving.map(|(topic, index, partition)| (topic, PartitionIndex::new(index).expect("counted from 0"), partition.as_ref()))
+    }
+
     /// What was set while nodes ran, of a node, of all nodes or of a group; empty where nothing was. A topic's stand in [`Topic::settings`].
     pub fn settings(&self, resource: &Resource) -> &Settings {
         static NONE: Settings = Settings::new();

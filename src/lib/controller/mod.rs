@@ -3,12 +3,19 @@
 //! ([`ClusterImage::apply`], which cannot fail). Must never know terms, sockets, disks or clocks.
 
 mod alter;
+mod brokers;
+mod change;
 mod command;
 mod create;
 mod decide;
 mod elect;
 mod image;
+mod isr;
+mod leases;
 mod placement;
+#[cfg(test)]
+mod properties;
+mod reassign;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -20,4 +27,5 @@ pub use command::{
 };
 pub use decide::{Decision, Rules, decide};
 pub use image::{Broker, ClusterImage, Partition, Topic};
+pub use leases::Leases;
 pub use record::{Record, RecordError};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::types::BrokerId;
 
-use super::image::ClusterImage;
+use super::image::{Broker, ClusterImage};
 
 /// What each node carries, kept up to date while partitions are placed.
 #[derive(Debug)]
@@ -15,15 +15,32 @@ pub(super) struct Placement<'a> {
 #[derive(Debug)]
 struct Load<'a> {
     rack: Option<&'a str>,
+    fenced: bool,
+    active: bool,
     leaders_count: usize,
     replicas_count: usize,
+}
+
+/// Which nodes take new replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    /// Those that are not fenced.
+    Unfenced,
+    /// All; those that are fenced come last, lead nothing, and catch up when they are back.
+    Registered,
 }
 
 impl<'a> Placement<'a> {
     /// Counts what the nodes carry.
     pub(super) fn new(image: &'a ClusterImage) -> Placement<'a> {
-        let load = |rack: &'a Option<String>| Load { rack: rack.as_deref(), leaders_count: 0, replicas_count: 0 };
-        let mut placement = Placement { nodes: image.brokers().map(|broker| (broker.id, load(&broker.rack))).collect() };
+        let load = |broker: &'a Broker| Load {
+            rack: broker.rack.as_deref(),
+            fenced: broker.fenced,
+            active: broker.is_active(),
+            leaders_count: 0,
+            replicas_count: 0,
+        };
+        let mut placement = Placement { nodes: image.brokers().map(|broker| (broker.id, load(broker))).collect() };
         for partition in image.topics().flat_map(|topic| &topic.partitions) {
             placement.add(&partition.replicas);
         }
@@ -40,8 +57,8 @@ impl<'a> Placement<'a> {
     }
 
     /// How many nodes there are.
-    pub(super) fn nodes_count(&self) -> usize {
-        self.nodes.len()
+    pub(super) fn nodes_count(&self, among: Among) -> usize {
+        self.nodes.values().filter(|load| among == Among::Registered || !load.fenced).count()
     }
 
     /// Whether a node of that id is there.
@@ -49,30 +66,52 @@ impl<'a> Placement<'a> {
         self.nodes.contains_key(&id)
     }
 
+    /// Those of the nodes that can be in sync from the first moment.
+    pub(super) fn active_of(&self, replicas: &[BrokerId]) -> Vec<BrokerId> {
+        replicas.iter().copied().filter(|id| self.nodes.get(id).is_some_and(|load| load.active)).collect()
+    }
+
     /// Places one partition: the leader where fewest lead, followers where fewest replicas are, other racks first.
-    /// `replicas_count` is from 1 to the number of nodes.
-    pub(super) fn place(&mut self, replicas_count: usize) -> Vec<BrokerId> {
+    /// `replicas_count` is from 1 to the number of those nodes.
+    pub(super) fn place(&mut self, replicas_count: usize, among: Among) -> Vec<BrokerId> {
         assert!(1 <= replicas_count);
-        assert!(replicas_count <= self.nodes.len());
+        assert!(replicas_count <= self.nodes_count(among));
         let mut replicas: Vec<BrokerId> = Vec::with_capacity(replicas_count);
         while replicas.len() < replicas_count {
-            let free = self.nodes.iter().filter(|(id, _)| !replicas.contains(id));
-            let best = free.min_by_key(|(id, load)| {
-                let rack_is_used = load.rack.is_some() && replicas.iter().any(|id| self.nodes[id].rack == load.rack);
-                let leaders_count = if replicas.is_empty() { load.leaders_count } else { 0 };
-                (rack_is_used, leaders_count, load.replicas_count, **id)
-            });
-            let (id, _) = best.expect("fewer are taken than there are");
-            replicas.push(*id);
+            let leads = replicas.is_empty();
+            let next = self.place_one(&replicas, leads, |_, load| among == Among::Registered || !load.fenced);
+            replicas.push(next.expect("fewer are taken than there are"));
         }
         self.add(&replicas);
         replicas
+    }
+
+    /// The same replicas with another node in the place of one, if an active one is free.
+    pub(super) fn replace(&mut self, replicas: &[BrokerId], leaving: BrokerId) -> Option<Vec<BrokerId>> {
+        let leads = replicas.first() == Some(&leaving);
+        let staying: Vec<BrokerId> = replicas.iter().copied().filter(|id| *id != leaving).collect();
+        let new = self.place_one(&staying, leads, |id, load| id != leaving && load.active)?;
+        if let Some(load) = self.nodes.get_mut(&new) {
+            load.replicas_count += 1;
+            load.leaders_count += usize::from(leads);
+        }
+        Some(replicas.iter().map(|id| if *id == leaving { new } else { *id }).collect())
+    }
+
+    fn place_one(&self, taken: &[BrokerId], leads: bool, fits: impl Fn(BrokerId, &Load<'_>) -> bool) -> Option<BrokerId> {
+        let free = self.nodes.iter().filter(|(id, load)| !taken.contains(id) && fits(**id, load));
+        let best = free.min_by_key(|(id, load)| {
+            let has_rack = |other: &BrokerId| self.nodes.get(other).is_some_and(|other| other.rack == load.rack);
+            let rack_is_used = load.rack.is_some() && taken.iter().any(has_rack);
+            let leaders_count = if leads { load.leaders_count } else { 0 };
+            (load.fenced, rack_is_used, leaders_count, load.replicas_count, **id)
+        });
+        best.map(|(id, _)| *id)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::image::Broker;
     use super::super::record::Record;
     use super::*;
     use crate::types::{BrokerEpoch, Uuid};
@@ -95,7 +134,7 @@ mod tests {
         }
         let mut placement = Placement::new(&image);
         let placed: Vec<Vec<i32>> =
-            expected.iter().map(|_| placement.place(replicas_count).into_iter().map(BrokerId::get).collect()).collect();
+            expected.iter().map(|_| placement.place(replicas_count, Among::Unfenced).into_iter().map(BrokerId::get).collect()).collect();
         assert_eq!(placed, expected);
     }
 

@@ -10,6 +10,8 @@ pub const DECODE_BYTES_PER_FRAME_BYTE: usize = 16;
 pub const FRAME_BYTES_MAX: usize = 104_857_600;
 /// How many partitions one CreateTopics or CreatePartitions request may make (Kafka's `MAX_PARTITIONS_PER_BATCH`).
 pub const PARTITIONS_PER_REQUEST_MAX: usize = 10_000;
+/// Leaders that go back to their preferred replicas at once (Kafka's `MAX_ELECTIONS_PER_IMBALANCE`).
+pub const ELECTIONS_PER_BALANCE_MAX: usize = 1_000;
 /// Producer ids given out at once (Kafka's `ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE`).
 pub const PRODUCER_IDS_PER_BLOCK: i64 = 1_000;
 /// Batches remembered for each producer id (Kafka's `ProducerStateEntry.NUM_BATCHES_TO_RETAIN`).
