@@ -120,7 +120,7 @@ fn a_torn_metadata_log_is_cut_and_a_damaged_one_refused() {
     }
     let topics = bench.topics();
     bench.node.kill();
-    let path = folder.path().join("data/klog-metadata.log");
+    let path = folder.path().join("data/klog-quorum/raft.log");
     OpenOptions::new().append(true).open(&path).unwrap().write_all(&[0, 0, 0, 90, 1, 2, 3, 4, 5]).unwrap();
     let mut bench = Bench::open(&folder);
     assert_eq!(bench.topics(), topics);
@@ -142,7 +142,7 @@ fn a_torn_metadata_log_is_cut_and_a_damaged_one_refused() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && said.contains("is damaged"), "{said}");
+    assert!(!output.status.success() && said.contains("are damaged"), "{said}");
 }
 
 #[test]

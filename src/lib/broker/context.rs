@@ -23,9 +23,16 @@ pub struct Context {
     pub inside: bool,
     /// The node of this cluster that asks; none for clients, whatever they say in a request.
     pub peer: Option<BrokerId>,
+    /// The node that the client asked, where that is not this one: it has forwarded the request.
+    pub via: Option<BrokerId>,
 }
 
 impl Context {
+    /// The node that the client asked.
+    pub fn asked(&self) -> BrokerId {
+        self.via.unwrap_or(self.node.id())
+    }
+
     /// The host and port that this client should call this node by: the configured ones, else those it reached us on (D11).
     pub fn advertised(&self) -> (String, u16) {
         match &self.node.config.advertise {
@@ -35,7 +42,7 @@ impl Context {
     }
     /// The host and port that this client should call a node by.
     pub fn address_of(&self, id: BrokerId, image: &ClusterImage) -> (String, u16) {
-        let advertised = image.broker(id).and_then(|broker| broker.advertised.clone());
-        advertised.unwrap_or_else(|| self.advertised())
+        let other = image.broker(id).filter(|_| id != self.node.id()).and_then(|broker| broker.advertised.clone());
+        other.unwrap_or_else(|| self.advertised())
     }
 }

@@ -17,6 +17,7 @@ use super::context::Context;
 use super::handlers::*;
 use super::outbox::Answers;
 
+mod forward;
 mod inside;
 
 /// The request cannot be answered: the connection is closed (P11).
@@ -202,6 +203,10 @@ pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<B
     let served = SERVED.iter().find(|served| served.api_key == key).ok_or(Close)?;
     let known = api.checked_version(version).is_ok() && served.min_version <= version && version <= served.max_version;
     match (known, api) {
+        (true, _) if forward::is_forwarded(api) => {
+            let frame = body.frame().clone();
+            Ok(Begun::InWork(Box::pin(forward::serve(cx.clone(), frame))))
+        }
         (true, _) => begin_known(cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out),
         (false, ApiKey::ApiVersions) => {
             let response: ApiVersionsResponse = k18_api_versions::unknown_version(served);
@@ -210,6 +215,19 @@ pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<B
         }
         (false, _) => Err(Close),
     }
+}
+
+/// Begins to serve a request that was found good before, whoever the controller is.
+fn begin_here(cx: &Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<Begun, Close> {
+    let mut body = Reader::new(frame);
+    let RequestHeader { key, version, correlation_id, client_id } = RequestHeader::read(&mut body).map_err(|_| Close)?;
+    let api = ApiKey::try_from(key).map_err(|_| Close)?;
+    let served = SERVED.iter().find(|served| served.api_key == key).ok_or(Close)?;
+    if !forward::is_forwarded(api) || version < served.min_version || served.max_version < version {
+        return Err(Close);
+    }
+    let cx = Arc::new(Context { client_id: client_id.unwrap_or_default().into(), ..Context::clone(cx) });
+    begin_known(&cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out)
 }
 
 #[cfg(test)]

@@ -7,15 +7,16 @@ use bytes::Bytes;
 use crate::controller::ClusterImage;
 use crate::log::{DataFolder, ValidBatch};
 use crate::replica::{Acks, Outcome};
-use crate::types::{BrokerId, Clock, Offset, SystemClock, TopicPartition};
+use crate::types::{BrokerId, Clock, Offset, SystemClock, TopicPartition, Uuid};
 use crate::wire::records::{BatchView, RecordError, split_batches};
 
 use super::groups::GroupCoordinators;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, random_id};
 use super::partition::{Partition, PartitionReadError, WriteError};
 use super::partitions::{Partitions, PartitionsError, Wanted};
 use super::peers::Peers;
 use super::producer_ids::ProducerIds;
+use super::quorum::{Parts, QuorumHandle};
 use super::server::{ServerConfig, StartError};
 use super::sessions::FetchSessions;
 
@@ -27,8 +28,10 @@ pub struct Node {
     pub clock: SystemClock,
     /// The data folder, locked while the node lives.
     pub folder: Arc<DataFolder>,
-    /// What the node knows of the cluster: the controller's driver.
+    /// What the node knows of the cluster.
     pub metadata: Metadata,
+    /// Its part in the quorum that keeps the metadata.
+    pub quorum: QuorumHandle,
     /// The partitions that this node has.
     pub partitions: Partitions,
     /// The group coordinators over them.
@@ -36,7 +39,7 @@ pub struct Node {
     /// The producer ids that it may give out.
     pub producer_ids: ProducerIds,
     /// The other nodes.
-    pub peers: Peers,
+    pub peers: Arc<Peers>,
     sessions: Mutex<FetchSessions>,
 }
 
@@ -66,31 +69,38 @@ pub enum InternalError {
 }
 
 impl Node {
-    /// Opens the data folder and everything in it. Blocks.
-    pub(super) fn open(config: ServerConfig) -> Result<Node, StartError> {
+    /// Opens the data folder and the metadata quorum in it; nothing runs yet, and no partition is open. Blocks.
+    pub(super) fn open(config: ServerConfig) -> Result<(Node, Parts), StartError> {
         let folder = Arc::new(DataFolder::open(&config.data)?);
         let clock = SystemClock::default();
         let metadata = Metadata::open(&config, &folder)?;
+        let settings = metadata.config();
+        let incarnation = random_id();
+        let peers = Peers::new(config.node_id, incarnation, config.cluster.as_ref().map(|cluster| cluster.secret.clone()));
+        peers.joined(metadata.noted_cluster().unwrap_or(Uuid::ZERO));
+        let (quorum, parts) = QuorumHandle::open(&config, incarnation, settings.quorum_election_ms, folder.path())?;
         let partitions = Partitions::new(config.node_id, Arc::clone(&folder));
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).expect("the system always has randomness");
-        let sessions = FetchSessions::new(metadata.config().fetch_sessions_max, u64::from_le_bytes(seed));
-        let peers = Peers::new(config.node_id, super::metadata::random_id(), config.cluster.as_ref().map(|cluster| cluster.secret.clone()));
+        let sessions = FetchSessions::new(settings.fetch_sessions_max, u64::from_le_bytes(seed));
         let node = Node {
             config,
             clock,
             folder,
             metadata,
+            quorum,
             partitions,
             groups: GroupCoordinators::default(),
             producer_ids: ProducerIds::default(),
-            peers,
+            peers: Arc::new(peers),
             sessions: Mutex::new(sessions),
         };
-        let image = node.metadata.image();
-        node.peers.joined(image.cluster_id());
-        node.partitions.open(&node.wanted(&image))?;
-        Ok(node)
+        Ok((node, parts))
+    }
+
+    /// Opens what an image gives to this node. Blocks; to be called once, before [`Node::follow`].
+    pub(super) fn open_partitions(&self, image: &ClusterImage) -> Result<(), PartitionsError> {
+        self.partitions.open(&self.wanted(image))
     }
 
     fn wanted<'a>(&'a self, image: &'a ClusterImage) -> Wanted<'a> {

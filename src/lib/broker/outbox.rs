@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use bytes::Bytes;
 use nix::sys::socket::{MsgFlags, send};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
@@ -46,6 +47,21 @@ impl Answers {
         if let Some(prefix) = self.writer.bytes.get_mut(start..start + 4) {
             prefix.copy_from_slice(&length.to_be_bytes());
         }
+    }
+
+    /// One answer that was encoded elsewhere, given without its length.
+    pub fn of_frame(frame: &[u8]) -> Answers {
+        let mut answers = Answers::default();
+        let length = i32::try_from(frame.len()).expect("it came in a frame of that length");
+        answers.writer.put(&length.to_be_bytes());
+        answers.writer.put(frame);
+        answers
+    }
+
+    /// The one answer in here, without its length. Only for answers without regions of files.
+    pub fn into_frame(self) -> Bytes {
+        assert!(self.slices.is_empty(), "what the controller answers lies in no log");
+        Bytes::from(self.writer.bytes).split_off(4)
     }
 
     fn is_empty(&self) -> bool {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::controller::{Command, Reply};
 use crate::types::{ProducerId, limits};
 
-use super::metadata::ControlError;
 use super::node::Node;
+use super::quorum::ControlError;
 
 /// The ids that are left. After a restart a new block begins: ids are never given out twice, some never at all.
 #[derive(Debug, Default)]

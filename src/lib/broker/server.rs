@@ -16,6 +16,7 @@ use crate::client::peer::Secret;
 use crate::config::Settings;
 use crate::log::FolderError;
 use crate::os::inherited_listener;
+use crate::raft::RaftError;
 use crate::types::BrokerId;
 
 use super::background;
@@ -25,6 +26,7 @@ use super::metadata::MetadataError;
 use super::node::Node;
 use super::partitions::PartitionsError;
 use super::peers;
+use super::quorum::{self, Reachable};
 
 /// How long open connections may take to finish what they are answering when the node stops.
 const STOP_GRACE: Duration = Duration::from_millis(300);
@@ -101,6 +103,20 @@ pub enum StartError {
     /// The metadata in it cannot be used.
     #[error("cannot use the data folder: {0}")]
     Metadata(#[from] MetadataError),
+    /// The metadata log in it cannot be used.
+    #[error("cannot use the data folder: {0}")]
+    Quorum(#[from] RaftError),
+    /// A note for the next start cannot be written.
+    #[error("cannot use the data folder: {}: {error}", path.display())]
+    Note {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// The node cannot take part in the cluster any more.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// A node that serves until it is stopped. Dropped without [`Server::stop`], it ends at once, as a crash would.
@@ -134,29 +150,43 @@ impl Connections {
 }
 
 impl Server {
-    /// Opens the data folder, binds the address and begins to serve. Needs a tokio runtime around it.
+    /// Opens the data folder, joins the cluster and begins to serve. In a cluster this takes until a majority of the voters runs.
+    /// Needs a tokio runtime around it; dropping the future ends the node.
     pub async fn start(config: ServerConfig) -> Result<Server, StartError> {
+        let (listener, address) = bind(&config.listen).await?;
+        let internal = match &config.cluster {
+            Some(cluster) => Some(bind(&cluster.internal_listen).await?),
+            None => None,
+        };
+        let reachable = reachable(&config, address, internal.as_ref().map(|(_, address)| *address));
         let opened = tokio::task::spawn_blocking(move || Node::open(config)).await;
-        let node = Arc::new(opened.expect("opening returns its errors and is not cancelled")?);
-        let (listener, address) = bind(&node.config.listen).await?;
-        let connections = Arc::new(Connections::default());
-        let mut tasks = JoinSet::new();
+        let (node, parts) = opened.expect("opening returns its errors and is not cancelled")?;
+        let node = Arc::new(node);
+        let queue = quorum::start(&node, parts);
+        let mut server = Server { node, address, connections: Arc::default(), tasks: JoinSet::new() };
+        let (node, tasks) = (server.node.clone(), &mut server.tasks);
+        tasks.spawn(quorum::run_controller(node.clone(), queue));
+        tasks.spawn(quorum::follow_reach(node.clone()));
+        tasks.spawn(quorum::follow_members(node.clone()));
+        if let Some((listener, _)) = internal {
+            tasks.spawn(peers::listen(listener, node.clone()));
+        }
+        for (id, address) in node.config.cluster.iter().flat_map(|cluster| &cluster.voters) {
+            if node.peers.learn(*id, address) {
+                quorum::watch_peer(tasks, node.peers.clone(), *id);
+            }
+        }
+        tokio::select! {
+            joined = quorum::join(&node, reachable) => joined?,
+            why = node.quorum.failed() => return Err(StartError::Failed(why)),
+        }
+        tasks.spawn(quorum::beats(node.clone()));
         tasks.spawn(background::housekeeping(node.clone()));
         tasks.spawn(background::compaction(node.clone()));
         tasks.spawn(background::checkpoints(node.clone()));
         tasks.spawn(groups::run(node.clone()));
-        if let Some(cluster) = &node.config.cluster {
-            let (listener, _) = bind(&cluster.internal_listen).await?;
-            tasks.spawn(peers::listen(listener, node.clone()));
-            for (id, address) in &cluster.voters {
-                if node.peers.learn(*id, address) {
-                    let (node, id) = (node.clone(), *id);
-                    tasks.spawn(async move { node.peers.watch(id).await });
-                }
-            }
-        }
-        tasks.spawn(accept(listener, node.clone(), connections.clone()));
-        Ok(Server { node, address, connections, tasks })
+        tasks.spawn(accept(listener, node.clone(), server.connections.clone()));
+        Ok(server)
     }
 
     /// Where the node listens, with the port that it got.
@@ -169,8 +199,15 @@ impl Server {
         &self.node
     }
 
-    /// Stops cleanly: no new connections, answers in work are finished for a moment, everything is written down.
+    /// Waits until the node can take part in its cluster no more, because its disk failed or what it reads there makes no sense, and says why.
+    pub async fn failed(&self) -> String {
+        self.node.quorum.failed().await
+    }
+
+    /// Stops cleanly: others lead what this node led, no new connections, answers in work are finished for a moment, everything is written
+    /// down.
     pub async fn stop(mut self) {
+        quorum::leave(&self.node).await;
         self.tasks.shutdown().await;
         self.connections.stop_reading();
         let ended = async {
@@ -179,10 +216,58 @@ impl Server {
             }
         };
         let _ = tokio::time::timeout(STOP_GRACE, ended).await;
-        let node = self.node;
-        // A log that does not close is found out at the next start: the folder is not marked as clean then.
-        let _ = tokio::task::spawn_blocking(move || node.partitions.close(&node.clock)).await;
+        let node = self.node.clone();
+        let _ = tokio::task::spawn_blocking(move || {
+            // A log that does not close is found out at the next start: the folder is not marked as clean then.
+            let _ = node.partitions.close(&node.clock);
+            node.quorum.stop_blocking();
+        })
+        .await;
     }
+}
+
+/// Its threads end too.
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.node.quorum.stop();
+    }
+}
+
+/// What other nodes are told of this one. Alone there is nobody to tell: then each client is told the address that it reached.
+fn reachable(config: &ServerConfig, address: SocketAddr, internal: Option<SocketAddr>) -> Reachable {
+    let advertised = config.advertise.as_ref().map(|fixed| (fixed.host.clone(), fixed.port));
+    let (Some(cluster), Some(internal)) = (&config.cluster, internal) else {
+        return Reachable { advertised, internal: None };
+    };
+    // Where the listener takes calls to any address, the name by which the others know this node is one that leads here.
+    let named = cluster.voters.get(&config.node_id).and_then(|own| host_and_port(own)).filter(|(host, _)| !is_any(host));
+    let host_of = |address: SocketAddr| match (address.ip().is_unspecified(), &named) {
+        (false, _) => address.ip().to_canonical().to_string(),
+        (true, Some((host, _))) => host.clone(),
+        (true, None) if !internal.ip().is_unspecified() => internal.ip().to_canonical().to_string(),
+        (true, None) => host_name(),
+    };
+    Reachable {
+        advertised: Some(advertised.unwrap_or_else(|| (host_of(address), address.port()))),
+        internal: Some(named.clone().unwrap_or_else(|| (host_of(internal), internal.port()))),
+    }
+}
+
+/// The two parts of `host:port`, without the brackets of an IPv6 address.
+fn host_and_port(address: &str) -> Option<(String, u16)> {
+    let (host, port) = address.rsplit_once(':')?;
+    Some((host.trim_start_matches('[').trim_end_matches(']').to_owned(), port.parse().ok()?))
+}
+
+fn is_any(host: &str) -> bool {
+    host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_unspecified())
+}
+
+/// What the machine calls itself.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
 /// Listens at an address, or takes over a socket that listens already.

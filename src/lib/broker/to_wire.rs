@@ -7,8 +7,8 @@ use crate::replica;
 use crate::wire::error::ErrorCode;
 
 use super::groups::Unavailable;
-use super::metadata::ControlError;
 use super::partition::{DeleteRecordsError, PartitionReadError, WriteError};
+use super::quorum::ControlError;
 use super::sessions::SessionError;
 
 /// The code of the controller's refusal.
@@ -55,7 +55,8 @@ pub fn refusal(refusal: &Refusal) -> ErrorCode {
 /// The code of a command that was not carried out.
 pub fn control(error: &ControlError) -> ErrorCode {
     match error {
-        ControlError::Storage(_) => ErrorCode::KafkaStorageError,
+        ControlError::NotController | ControlError::Lost => ErrorCode::NotController,
+        ControlError::TimedOut | ControlError::Busy => ErrorCode::RequestTimedOut,
         ControlError::Stopping => ErrorCode::BrokerNotAvailable,
     }
 }

@@ -148,6 +148,7 @@ pub static KEYS: &[Key] = table! {
     Broker "compression.zstd.level" Int = "3", Rule::Between(-131_072, 22), live; "The default of compression.zstd.level."
     Broker "connections.max.idle.ms" Long = "600000", ANY, fixed; "After which time an idle connection is closed, in milliseconds; below zero never."
     Broker "controlled.shutdown.enable" Boolean = "true", ANY, fixed; "Whether a node hands over its partitions before it stops."
+    Broker "controller.quorum.election.timeout.ms" Int = "1000", FROM_1, fixed; "After how much silence of the controller a voter asks to be it, in milliseconds; it waits at most twice as long."
     Broker "controller.quorum.voters" List = "", ANY, fixed; "The controllers."
     Broker "default.replication.factor" Int = "1", ANY, fixed; "How many replicas a topic gets where its maker does not say."
     Broker "delegation.token.secret.key" Password = null, ANY, fixed; "The secret of delegation tokens, which klog does not have."

@@ -48,5 +48,11 @@ pub const RAFT_ENTRIES_KEPT_BYTES_MAX: usize = 256 << 10;
 pub const HANDSHAKE_BYTES_MAX: usize = 1 << 10;
 /// Messages that wait to be written to one connection between nodes.
 pub const PEER_MESSAGES_QUEUED_MAX: usize = 1_024;
+/// What waits for the thread of the metadata quorum.
+pub const QUORUM_ASKS_MAX: usize = 1_024;
+/// What waits for the controller's task.
+pub const CONTROLLER_ASKS_MAX: usize = 1_024;
+/// Commands that become one entry of the metadata log.
+pub const CONTROLLER_BATCH_MAX: usize = 256;
 /// Connections on the internal listener that have not proven yet who they are.
 pub const STRANGERS_MAX: usize = 64;

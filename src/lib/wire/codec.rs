@@ -57,6 +57,11 @@ impl Reader {
         Reader { frame, at: 0, budget }
     }
 
+    /// The whole frame, what was read of it included.
+    pub fn frame(&self) -> &Bytes {
+        &self.frame
+    }
+
     /// How many bytes are left.
     pub fn left(&self) -> usize {
         self.frame.len() - self.at

@@ -25,17 +25,23 @@ pub fn run(matches: &ArgMatches, _talk: Talk) -> anyhow::Result<()> {
 async fn serve(config: ServerConfig) -> anyhow::Result<()> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (id, data) = (config.node_id, config.data.clone());
-    let server = Server::start(config).await?;
+    let server = tokio::select! {
+        started = Server::start(config) => started?,
+        // A node that waits for the others of its cluster is not to be killed for that.
+        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(()),
+    };
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "klog node {id} ready on {} (data {})", server.address(), data.display())?;
     stdout.flush()?;
     drop(stdout);
-    tokio::select! {
-        _ = terminate.recv() => (),
-        _ = interrupt.recv() => (),
-    }
+    let failed = tokio::select! {
+        _ = terminate.recv() => None,
+        _ = interrupt.recv() => None,
+        why = server.failed() => Some(why),
+    };
     server.stop().await;
-    Ok(())
+    failed.map_or(Ok(()), |why| Err(anyhow::anyhow!("the node cannot go on: {why}")))
 }
 
 fn config_of(matches: &ArgMatches) -> anyhow::Result<ServerConfig> {

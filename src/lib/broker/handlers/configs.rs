@@ -65,8 +65,8 @@ pub fn broker_named(cx: &Context, name: &str) -> Result<Option<BrokerId>, Failur
         return Ok(None);
     }
     match name.parse().ok().and_then(BrokerId::new) {
-        Some(id) if id == cx.node.id() => Ok(Some(id)),
-        Some(id) => refuse(format!("Unexpected broker id, expected {} or empty string, but received {id}", cx.node.id())),
+        Some(id) if id == cx.asked() => Ok(Some(id)),
+        Some(id) => refuse(format!("Unexpected broker id, expected {} or empty string, but received {id}", cx.asked())),
         None => refuse(format!("Node id must be an integer, but it is: {name}")),
     }
 }

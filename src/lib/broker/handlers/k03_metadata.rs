@@ -8,7 +8,7 @@ use crate::wire::api::k03_metadata::{MetadataRequest, MetadataResponse, RequestT
 use crate::wire::error::ErrorCode;
 
 use super::super::context::Context;
-use super::{CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS};
+use super::{CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS, controller_id, offline};
 
 /// The first version in which a topic may be asked for by its id.
 const BY_ID_FROM: i16 = 12;
@@ -30,22 +30,27 @@ pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> Met
     let operations = if request.include_topic_authorized_operations { TOPIC_OPERATIONS } else { NOT_ASKED };
     let may_create = version < CREATION_ASKED_FROM || request.allow_auto_topic_creation;
     let topics = match asked(version, request.topics) {
-        Asked::All => image.topics().map(|topic| known(topic, operations)).collect(),
+        Asked::All => image.topics().map(|topic| known(&image, topic, operations)).collect(),
         Asked::Names(names) => {
-            let topics =
-                names.iter().map(|name| image.topic(name).map_or_else(|| unknown(name), |topic| known(topic, operations))).collect();
+            let topics = names
+                .iter()
+                .map(|name| image.topic(name).map_or_else(|| unknown(name), |topic| known(&image, topic, operations)))
+                .collect();
             if may_create {
                 create(cx, &image, &names).await;
             }
             topics
         }
-        Asked::Ids(ids) => ids.iter().map(|id| image.topic_by_id(*id).map_or_else(|| unknown_id(*id), |t| known(t, operations))).collect(),
+        Asked::Ids(ids) => {
+            ids.iter().map(|id| image.topic_by_id(*id).map_or_else(|| unknown_id(*id), |t| known(&image, t, operations))).collect()
+        }
         Asked::Badly(topics) => topics.into_iter().map(bad).collect(),
     };
     MetadataResponse {
-        brokers: image.brokers().map(|broker| node(cx, broker.id, &image)).collect(),
+        // Whom nobody can reach is not shown.
+        brokers: image.brokers().filter(|broker| !broker.fenced).map(|broker| node(cx, broker.id, &image)).collect(),
         cluster_id: Some(image.cluster_id().to_string()),
-        controller_id: cx.node.id().get(),
+        controller_id: controller_id(cx, &image),
         topics,
         cluster_authorized_operations: if request.include_cluster_authorized_operations { CLUSTER_OPERATIONS } else { NOT_ASKED },
         ..MetadataResponse::default()
@@ -89,7 +94,7 @@ fn node(cx: &Context, id: BrokerId, image: &ClusterImage) -> ResponseBroker {
     ResponseBroker { node_id: id.get(), host, port: port.into(), rack }
 }
 
-fn known(topic: &Topic, operations: i32) -> ResponseTopic {
+fn known(image: &ClusterImage, topic: &Topic, operations: i32) -> ResponseTopic {
     let partitions = topic.partitions.iter().zip(0..).map(|(partition, index)| ResponsePartition {
         error_code: if partition.leader.is_some() { ErrorCode::None.code() } else { ErrorCode::LeaderNotAvailable.code() },
         partition_index: index,
@@ -97,7 +102,7 @@ fn known(topic: &Topic, operations: i32) -> ResponseTopic {
         leader_epoch: partition.leader_epoch.get(),
         replica_nodes: partition.replicas.iter().map(|id| id.get()).collect(),
         isr_nodes: partition.isr.iter().map(|id| id.get()).collect(),
-        offline_replicas: Vec::new(),
+        offline_replicas: offline(image, &partition.replicas),
     });
     ResponseTopic {
         name: Some(topic.name.to_string()),

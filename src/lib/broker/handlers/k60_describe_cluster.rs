@@ -4,7 +4,7 @@ use crate::wire::api::k60_describe_cluster::{DescribeClusterRequest, DescribeClu
 use crate::wire::error::ErrorCode;
 
 use super::super::context::Context;
-use super::{CLUSTER_OPERATIONS, NOT_ASKED};
+use super::{CLUSTER_OPERATIONS, NOT_ASKED, controller_id};
 
 const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
@@ -22,14 +22,15 @@ pub async fn handle(cx: &Context, _version: i16, request: DescribeClusterRequest
         _ => return failed(ErrorCode::UnsupportedEndpointType, "Unsupported endpoint type"),
     }
     let image = cx.node.image();
-    let brokers = image.brokers().map(|broker| {
+    let shown = image.brokers().filter(|broker| !broker.fenced || request.include_fenced_brokers);
+    let brokers = shown.map(|broker| {
         let (host, port) = cx.address_of(broker.id, &image);
-        ResponseBroker { broker_id: broker.id.get(), host, port: port.into(), rack: broker.rack.clone(), is_fenced: false }
+        ResponseBroker { broker_id: broker.id.get(), host, port: port.into(), rack: broker.rack.clone(), is_fenced: broker.fenced }
     });
     DescribeClusterResponse {
         endpoint_type: BROKERS,
         cluster_id: image.cluster_id().to_string(),
-        controller_id: cx.node.id().get(),
+        controller_id: controller_id(cx, &image),
         brokers: brokers.collect(),
         cluster_authorized_operations: if request.include_cluster_authorized_operations { CLUSTER_OPERATIONS } else { NOT_ASKED },
         ..DescribeClusterResponse::default()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::controller::Topic;
+use crate::controller::{ClusterImage, Topic};
 use crate::types::{BrokerId, TopicName};
 use crate::wire::api::k75_describe_topic_partitions::{
     DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, RequestCursor, ResponseNextCursor, ResponsePartition, ResponseTopic,
@@ -11,7 +11,7 @@ use crate::wire::api::k75_describe_topic_partitions::{
 use crate::wire::error::ErrorCode;
 
 use super::super::context::Context;
-use super::TOPIC_OPERATIONS;
+use super::{TOPIC_OPERATIONS, offline};
 
 /// Answers with topics by name, from the cursor on, until the limit of partitions is reached.
 pub async fn handle(cx: &Context, _version: i16, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
@@ -42,7 +42,7 @@ pub async fn handle(cx: &Context, _version: i16, request: DescribeTopicPartition
         }
         let end = first.saturating_add(left).min(topic.partitions.len());
         left -= end.saturating_sub(first);
-        response.topics.push(known(topic, first, end));
+        response.topics.push(known(&image, topic, first, end));
         if end < topic.partitions.len() {
             response.next_cursor = Some(cursor(topic, end));
             break;
@@ -60,7 +60,7 @@ fn cursor(topic: &Topic, partition: usize) -> ResponseNextCursor {
     ResponseNextCursor { topic_name: topic.name.to_string(), partition_index: i32::try_from(partition).unwrap_or(i32::MAX) }
 }
 
-fn known(topic: &Topic, first: usize, end: usize) -> ResponseTopic {
+fn known(image: &ClusterImage, topic: &Topic, first: usize, end: usize) -> ResponseTopic {
     let ids = |ids: &[BrokerId]| ids.iter().map(|id| id.get()).collect::<Vec<_>>();
     let partitions = topic.partitions.iter().zip(0..).take(end).skip(first).map(|(partition, partition_index)| ResponsePartition {
         error_code: if partition.leader.is_some() { ErrorCode::None.code() } else { ErrorCode::LeaderNotAvailable.code() },
@@ -70,9 +70,9 @@ fn known(topic: &Topic, first: usize, end: usize) -> ResponseTopic {
         replica_nodes: ids(&partition.replicas),
         isr_nodes: ids(&partition.isr),
         // Null would make Java's admin client fail (protocol §5.3).
-        eligible_leader_replicas: Some(Vec::new()),
-        last_known_elr: Some(Vec::new()),
-        offline_replicas: Vec::new(),
+        eligible_leader_replicas: Some(ids(&partition.elr)),
+        last_known_elr: Some(ids(&partition.last_known_elr)),
+        offline_replicas: offline(image, &partition.replicas),
     });
     ResponseTopic {
         name: Some(topic.name.to_string()),

@@ -39,6 +39,11 @@ pub mod k75_describe_topic_partitions;
 mod configs;
 mod groups;
 
+use crate::controller::ClusterImage;
+use crate::types::BrokerId;
+
+use super::context::Context;
+
 /// Without an authorizer everybody may do everything that there is to do with a topic: bits of Kafka's `AclOperation`.
 const TOPIC_OPERATIONS: i32 = 3576;
 /// The same for the cluster.
@@ -47,3 +52,15 @@ const CLUSTER_OPERATIONS: i32 = 8096;
 const NO_AUTHORIZER: &str = "No Authorizer is configured on the broker";
 /// What stands there when nobody asked.
 const NOT_ASKED: i32 = i32::MIN;
+
+/// The replicas on nodes that are not there.
+fn offline(image: &ClusterImage, replicas: &[BrokerId]) -> Vec<i32> {
+    let is_there = |id: &BrokerId| image.broker(*id).is_some_and(|broker| !broker.fenced);
+    replicas.iter().filter(|id| !is_there(id)).map(|id| id.get()).collect()
+}
+
+/// The node that clients are told is the controller: it, if they can reach it.
+fn controller_id(cx: &Context, image: &ClusterImage) -> i32 {
+    let reachable = cx.node.controller().filter(|id| image.broker(*id).is_some_and(|broker| !broker.fenced));
+    reachable.map_or(-1, BrokerId::get)
+}

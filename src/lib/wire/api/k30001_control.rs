@@ -9,7 +9,6 @@ message! {
     ControlRequest {
         register: Option<Register> => 0..; null 0..,
         heartbeat: Option<Heartbeat> => 0..; null 0..,
-        shutdown: Option<Heartbeat> => 0..; null 0..,
         alter: Option<AlterPartitions> => 0..; null 0..,
         create: Option<CreateOnDemand> => 0..; null 0..,
         producer_ids: bool => 0..,
@@ -25,8 +24,8 @@ message! {
     }
     /// A host and a port.
     Address { host: String => 0.., port: u16 => 0.. }
-    /// A node of that epoch is alive and has applied the metadata log up to there.
-    Heartbeat { broker: i32 => 0.., epoch: i64 => 0.., applied: i64 => 0.., ready: bool => 0.. }
+    /// A node of that epoch is alive and has applied the metadata log up to there; it can lead, or is about to go.
+    Heartbeat { broker: i32 => 0.., epoch: i64 => 0.., applied: i64 => 0.., ready: bool => 0.., leaving: bool => 0.. }
     /// A leader's wishes for the ISR of its partitions.
     AlterPartitions { from: i32 => 0.., epoch: i64 => 0.., changes: Vec<PartitionChange> => 0.. }
     /// One of them.
@@ -36,7 +35,6 @@ message! {
         leader_epoch: i32 => 0..,
         partition_epoch: i32 => 0..,
         isr: Vec<IsrMember> => 0..,
-        recovered: bool => 0..,
     }
     /// A replica, in the life in which the leader knows it.
     IsrMember { broker: i32 => 0.., epoch: i64 => 0.. }
@@ -49,6 +47,7 @@ message! {
         index: i64 => 0..,
         epoch: i64 => 0..; default -1,
         fenced: bool => 0..,
+        error_code: i16 => 0..,
         altered: Vec<PartitionAnswer> => 0..,
         producer_id: i64 => 0..; default -1,
     }
