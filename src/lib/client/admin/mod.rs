@@ -7,7 +7,6 @@ mod cluster;
 mod configs;
 mod groups;
 mod offsets;
-mod reassign;
 mod topics;
 
 pub use cluster::{ClusterInfo, LogDirInfo, PartitionSize};
@@ -15,7 +14,6 @@ pub use configs::{AlterConfig, AlterOp, ConfigEntry, ConfigKind, ConfigResource,
 pub(crate) use groups::Membership;
 pub use groups::{CommittedOffset, GroupInfo, GroupListing, GroupMember};
 pub use offsets::{ListedOffset, OffsetSpec};
-pub use reassign::Reassignment;
 pub use topics::{CreatedTopic, NewTopic};
 
 use super::{Client, ClientError};

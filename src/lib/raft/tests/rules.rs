@@ -1,6 +1,7 @@
 //! Elections and commits, one rule at a time.
 
 use super::world::{ELECTION_TICKS, World, id};
+use crate::raft::Output;
 
 fn led(count: i32) -> (World, i32) {
     let mut world = World::new(count, 1);
@@ -65,6 +66,31 @@ fn a_dead_leader_is_replaced_without_waiting_for_a_timeout() {
         let steps = world.steps_until(100, "another leader", |world| world.leader().is_some());
         assert!(steps <= 2, "{steps} steps with seed {seed}");
     }
+}
+
+#[test]
+fn what_a_dead_leader_still_says_is_not_waited_for() {
+    let (mut world, leader) = led(3);
+    world.step();
+    // A heartbeat is under way for longer than the leader lives.
+    world.delay_max = 0;
+    let other = world.running().into_iter().find(|node| *node != leader).expect("two others");
+    let last_words = loop {
+        world.quorum(leader).tick();
+        let mut out = Vec::new();
+        world.quorum(leader).drain(&mut out).expect("writes");
+        let said = out.into_iter().find_map(|output| match output {
+            Output::Send { to, message } if to == id(other) => Some(message),
+            _ => None,
+        });
+        if let Some(message) = said {
+            break message;
+        }
+    };
+    world.crash(leader);
+    world.quorum(other).peer_gone(id(leader));
+    world.quorum(other).receive(last_words).expect("it is no lie");
+    assert_eq!(world.quorum(other).status().leader, None);
 }
 
 #[test]

@@ -33,6 +33,20 @@ fn entries(world: &World) -> Result<Vec<Bytes>, RaftError> {
 }
 
 #[test]
+fn what_follows_a_torn_end_is_kept() {
+    let mut world = three();
+    let whole = world.nodes[&1].disk.0.borrow().seen[LOG].clone();
+    world.nodes.get_mut(&1).expect("a node").quorum = None;
+    world.nodes[&1].disk.0.borrow_mut().seen.insert(LOG.to_owned(), whole[..whole.len() - 3].to_vec());
+    // The third entry was never acknowledged then.
+    world.committed.clear();
+    world.start(1);
+    world.propose(1);
+    world.drain(1);
+    assert_eq!(entries(&world).expect("opens").len(), 3);
+}
+
+#[test]
 fn a_torn_end_is_cut_wherever_it_was_torn() {
     let world = three();
     let whole = world.nodes[&1].disk.0.borrow().seen[LOG].clone();
@@ -111,6 +125,38 @@ fn nothing_is_said_before_it_is_safe() {
         .is_err()
     });
     assert!(found);
+}
+
+#[test]
+fn a_log_that_contradicts_its_snapshot_is_void() {
+    let mut world = World::new(3, 5);
+    world.quorum(3).campaign();
+    world.step();
+    assert_eq!(world.leader(), Some(3));
+    // Node 3 writes what nobody else gets, and the others commit so much that only a snapshot can tell it.
+    world.partition(&[3]);
+    for _ in 0..5 {
+        world.propose(3);
+    }
+    world.step();
+    world.steps_until(100, "another leader", |world| world.leader().is_some_and(|now| now != 3));
+    let leader = world.leader().expect("just seen");
+    for _ in 0..3_000 {
+        world.propose(leader);
+    }
+    world.step();
+    world.step();
+    world.compact(leader);
+    let old = world.nodes[&3].disk.0.borrow().seen[LOG].clone();
+    world.cut.clear();
+    world.steps_until(60, "a snapshot", |world| 0 < world.nodes[&3].restores);
+    // It ended after the snapshot was written, and before the log was.
+    world.nodes.get_mut(&3).expect("a node").quorum = None;
+    world.nodes[&3].disk.0.borrow_mut().seen.insert(LOG.to_owned(), old);
+    world.start(3);
+    let status = world.quorum(3).status();
+    assert_eq!((status.last_index, status.first_index), (world.nodes[&3].applied, world.nodes[&3].applied + 1));
+    world.heal();
 }
 
 #[test]

@@ -125,6 +125,7 @@ pub struct World {
     pub cut: BTreeSet<(i32, i32)>,
     pub loss_percent: u32,
     pub delay_max: u64,
+    pub lose_snapshots: bool,
     /// Who led each term (I4).
     leaders: BTreeMap<u64, i32>,
     /// What was committed at each index: term, entry, and the digest up to it.
@@ -145,6 +146,7 @@ impl World {
             cut: BTreeSet::new(),
             loss_percent: 0,
             delay_max: 0,
+            lose_snapshots: false,
             leaders: BTreeMap::new(),
             committed: BTreeMap::new(),
             next_entry: 0,
@@ -231,8 +233,11 @@ impl World {
             Output::Send { to, message } => {
                 assert_eq!(message.from(), id(node));
                 let due = self.now + self.random.u64(0..=self.delay_max);
-                if self.loss_percent <= self.random.u32(0..100) && !self.cut.contains(&(node, to.get())) {
-                    self.net.push((due, node, to.get(), message.encode()));
+                let bytes = message.encode();
+                // The kind of a message is its first byte.
+                let lost = self.random.u32(0..100) < self.loss_percent || self.lose_snapshots && bytes[0] == 4;
+                if !lost && !self.cut.contains(&(node, to.get())) {
+                    self.net.push((due, node, to.get(), bytes));
                 }
             }
             Output::Restore { index, state } => {
@@ -248,7 +253,11 @@ impl World {
                 let found = (term, entry, it.digest);
                 assert_eq!(self.committed.entry(index).or_insert_with(|| found.clone()), &found, "entry {index} at node {node}");
             }
-            Output::Role { leader, i_lead, .. } => (it.leader, it.i_lead) = (leader, i_lead),
+            Output::Role { leader, term, i_lead } => {
+                (it.leader, it.i_lead) = (leader, i_lead);
+                let earlier = self.committed.iter().filter(|(_, (of, ..))| *of < term).map(|(index, _)| *index).max();
+                assert!(!i_lead || earlier.unwrap_or(0) < it.applied, "who leads has applied what was committed before");
+            }
             Output::Members { voters, learners } => it.members = (voters, learners),
             Output::SnapshotWanted => it.snapshot_wanted = true,
         }

@@ -1,0 +1,39 @@
+//! Mistakes on purpose, which only these shells know.
+
+/// What a shell does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A follower counts as having one record more than it has.
+    MarkOffByOne,
+    /// A follower counts as having all that is committed, so that it comes into the ISR at once.
+    IsrTooEarly,
+    /// A vote, and the term it was given in, is not synced.
+    VoteNotSynced,
+    /// A leader does not tell a follower where their logs part, so nothing is ever cut.
+    NothingCut,
+    /// A follower's position counts before its epoch is looked at.
+    StaleEpochAccepted,
+    /// A new leader does not know what producers wrote to the one before.
+    DedupeNotRebuilt,
+    /// A node that lost power says that it lost nothing.
+    CleanClaimed,
+    /// The controller answers before its records are committed.
+    AnsweredEarly,
+    /// Consumers are given all that the leader has.
+    ReadPastMark,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Bug; 9] = [
+        Bug::MarkOffByOne,
+        Bug::IsrTooEarly,
+        Bug::VoteNotSynced,
+        Bug::NothingCut,
+        Bug::StaleEpochAccepted,
+        Bug::DedupeNotRebuilt,
+        Bug::CleanClaimed,
+        Bug::AnsweredEarly,
+        Bug::ReadPastMark,
+    ];
+}
