@@ -133,10 +133,13 @@ served! {
     DeleteGroups k42_delete_groups 0..=2;
     ElectLeaders k43_elect_leaders 0..=2;
     IncrementalAlterConfigs k44_incremental_alter_configs 0..=1;
+    AlterPartitionReassignments k45_alter_partition_reassignments 0..=1;
+    ListPartitionReassignments k46_list_partition_reassignments 0..=0;
     OffsetDelete k47_offset_delete 0..=0;
     DescribeQuorum k55_describe_quorum 0..=2;
     DescribeCluster k60_describe_cluster 0..=2;
     DescribeProducers k61_describe_producers 0..=0;
+    UnregisterBroker k64_unregister_broker 0..=0;
     ListConfigResources k74_list_config_resources 0..=1;
     DescribeTopicPartitions k75_describe_topic_partitions 0..=0;
 }

@@ -42,6 +42,7 @@ pub fn refusal(refusal: &Refusal) -> ErrorCode {
         | Refusal::NullValue { .. }
         | Refusal::NotDynamic { .. }
         | Refusal::NoName { .. }
+        | Refusal::LastBroker { .. }
         | Refusal::NotTheLeader { .. }
         | Refusal::BadIsr { .. }
         | Refusal::UnknownBroker { .. } => ErrorCode::InvalidRequest,

@@ -27,9 +27,14 @@ pub(super) fn register(
     let id = registration.broker;
     let now = image.broker(id);
     let same = now.filter(|now| now.incarnation == registration.incarnation);
-    if same.is_none() && now.is_some_and(|now| !now.fenced) {
+    // A node without an internal listener is alone and keeps its data folder locked: its former process is gone.
+    let is_alone = registration.internal.is_none() && image.brokers().all(|broker| broker.id == id && broker.internal.is_none());
+    if same.is_none() && !is_alone && now.is_some_and(|now| !now.fenced) {
         return Err(Refusal::DuplicateRegistration { id });
     }
+    let is_clean = same.is_some() || now.is_some_and(|now| registration.clean_epoch == Some(now.epoch));
+    // Nobody else could have led meanwhile, and nothing is lost: it leads on.
+    let leads_on = same.or(now.filter(|_| is_alone && is_clean));
     let index = i64::try_from(rules.next_index).unwrap_or(i64::MAX);
     // Two registrations can stand in one entry of the log, and a log can begin anew: an epoch grows all the same.
     let later = now.map_or(0, |now| now.epoch.get().saturating_add(1));
@@ -37,7 +42,7 @@ pub(super) fn register(
         id,
         epoch: same.map_or(BrokerEpoch::new(index.max(later)).expect("not negative"), |same| same.epoch),
         incarnation: registration.incarnation,
-        fenced: same.is_none_or(|same| same.fenced),
+        fenced: leads_on.is_none_or(|before| before.fenced),
         in_controlled_shutdown: same.is_some_and(|same| same.in_controlled_shutdown),
         advertised: registration.advertised.clone(),
         internal: registration.internal.clone(),
@@ -47,7 +52,6 @@ pub(super) fn register(
     if now != Some(&broker) {
         records.push(Record::Broker(broker));
     }
-    let is_clean = same.is_some() || now.is_some_and(|now| registration.clean_epoch == Some(now.epoch));
     if !is_clean {
         let electorate = Electorate::new(image, rules).without(id);
         electorate.sweep(image, records, |partition| {
@@ -90,11 +94,8 @@ pub(super) fn begin_shutdown(image: &ClusterImage, life: BrokerLife, rules: &Rul
     }
     records.push(Record::Broker(Broker { in_controlled_shutdown: true, ..broker.clone() }));
     let electorate = Electorate::new(image, rules).leaving(life.broker);
-    electorate.sweep(image, records, |partition| {
-        // Where nobody else could lead, it serves to the last.
-        let another = partition.isr.iter().any(|id| electorate.is_active(*id));
-        (another && partition.isr.contains(&life.broker)).then(|| Next::of(partition).without(life.broker))
-    });
+    // Where it is the last in sync nobody else could lead: there it serves on.
+    electorate.sweep(image, records, |partition| partition.isr.contains(&life.broker).then(|| Next::of(partition).without(life.broker)));
     Ok(())
 }
 
@@ -102,6 +103,9 @@ pub(super) fn begin_shutdown(image: &ClusterImage, life: BrokerLife, rules: &Rul
 pub(super) fn unregister(image: &ClusterImage, id: BrokerId, rules: &Rules<'_>, records: &mut Vec<Record>) -> Result<(), Refusal> {
     if image.broker(id).is_none() {
         return Err(Refusal::NotRegistered { id });
+    }
+    if image.brokers().len() == 1 {
+        return Err(Refusal::LastBroker { id });
     }
     records.push(Record::RemoveBroker { id });
     let electorate = Electorate::new(image, rules).without(id);

@@ -92,7 +92,7 @@ pub struct Registration {
     pub clean_epoch: Option<BrokerEpoch>,
     /// See [`super::Broker::advertised`].
     pub advertised: Option<(String, u16)>,
-    /// See [`super::Broker::internal`].
+    /// See [`super::Broker::internal`]; nothing where the node is alone.
     pub internal: Option<(String, u16)>,
     /// Its rack.
     pub rack: Option<String>,
@@ -519,6 +519,12 @@ pub enum Refusal {
     /// No node of that id (keys of the controller, where the code differs from that of settings).
     #[error("Broker ID {id} is not currently registered.")]
     NotRegistered {
+        /// The id.
+        id: BrokerId,
+    },
+    /// A cluster has a node.
+    #[error("Broker {id} is the only one of its cluster.")]
+    LastBroker {
         /// The id.
         id: BrokerId,
     },

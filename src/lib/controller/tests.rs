@@ -260,17 +260,17 @@ impl Bench {
         BrokerLife { broker, epoch: BrokerEpoch::new(epoch.unwrap_or_else(now)).expect("an epoch") }
     }
 
-    /// `1 inc=2 clean rack=east`, clean meaning that nothing was lost since its last life; a second word that is none of these is the rack too.
+    /// `1 inc=2 clean rack=east`, clean meaning that nothing was lost since its last life, alone that it has no internal listener; a second word that is none of these is the rack too.
     fn registration(&self, words: &[&str]) -> Registration {
         let named = |name: &str| words[1..].iter().find_map(|word| word.strip_prefix(name));
         let broker = BrokerId::new(number(words[0])).expect("an id");
-        let rack = named("rack=").or(words.get(1).copied().filter(|word| !word.contains('=')));
+        let rack = named("rack=").or(words.get(1).copied().filter(|word| !word.contains('=') && *word != "alone" && *word != "clean"));
         Registration {
             broker,
             incarnation: Uuid::from_bytes([named("inc=").map_or(0, number); 16]),
             clean_epoch: self.image.broker(broker).map(|now| now.epoch).filter(|_| words.contains(&"clean")),
             advertised: None,
-            internal: None,
+            internal: Some((format!("n{broker}"), 9093)).filter(|_| !words.contains(&"alone")),
             rack: rack.map(str::to_owned),
         }
     }

@@ -29,10 +29,13 @@ pub mod k37_create_partitions;
 pub mod k42_delete_groups;
 pub mod k43_elect_leaders;
 pub mod k44_incremental_alter_configs;
+pub mod k45_alter_partition_reassignments;
+pub mod k46_list_partition_reassignments;
 pub mod k47_offset_delete;
 pub mod k55_describe_quorum;
 pub mod k60_describe_cluster;
 pub mod k61_describe_producers;
+pub mod k64_unregister_broker;
 pub mod k74_list_config_resources;
 pub mod k75_describe_topic_partitions;
 
