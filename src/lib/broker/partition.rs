@@ -233,13 +233,7 @@ impl Partition {
         let committed = state.replica.is_committed(appended.last.next());
         drop(guard);
         if let Some(job) = prefault {
-            let partition = Arc::clone(self);
-            tokio::task::spawn_blocking(move || {
-                let made = job.run();
-                if let Some(log) = &mut partition.lock().log {
-                    log.prefaulted(made);
-                }
-            });
+            tokio::task::spawn_blocking(move || job.run());
         }
         Ok(Written { appended, log_start, committed, flush })
     }

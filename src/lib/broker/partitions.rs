@@ -326,6 +326,9 @@ impl Partitions {
 
     fn housekeeping_of(&self, partition: &Partition, clock: &dyn Clock, retention: bool) -> Result<(), LogError> {
         let due = partition.housekeeping(clock.wall(), retention)?;
+        if let Some(write_back) = due.write_back {
+            write_back.run();
+        }
         // The removal first: it makes room, and nobody else would run it if the flush failed.
         let removed = due.removal.map_or(Ok(()), Removal::run);
         if let Some(flush) = due.flush {

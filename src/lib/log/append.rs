@@ -8,7 +8,7 @@ use super::index::AbortedTxn;
 use super::producers::{Marker, Origin, Verdict};
 use super::segment::{Kind, Segment};
 use super::{AppendError, Log, ValidBatch, snapshot};
-use crate::os::{Appender, PrefaultJob, Prefaulted, write_file};
+use crate::os::{Appender, PrefaultJob, write_file};
 use crate::types::{LeaderEpoch, Offset, RecordCount, WallMs};
 use crate::wire::records::{BatchHeader, BatchView, ControlType, HEADER_LEN, split_batches};
 
@@ -60,16 +60,9 @@ impl Log {
         Ok(())
     }
 
-    /// The next stretch of the active segment, to be allocated and touched away from the lock; `None` mostly. See [`Log::prefaulted`].
+    /// The next stretch of the active segment, to be readied away from the lock; `None` mostly.
     pub fn prefault_job(&mut self) -> Option<PrefaultJob> {
         self.appender.as_mut().and_then(Appender::prefault_job)
-    }
-
-    /// Takes what a [`PrefaultJob`] made.
-    pub fn prefaulted(&mut self, made: Prefaulted) {
-        if let Some(appender) = &mut self.appender {
-            appender.prefaulted(made);
-        }
     }
 
     /// `header` is what the batch is to be stored with; of `bytes` only what follows the stamp is used.

@@ -9,7 +9,7 @@ use super::error::io_at;
 use super::index::AbortedTxn;
 use super::segment::{Kind, Segment};
 use super::{FlushJob, Log, LogError};
-use crate::os::{remove_tree, write_file};
+use crate::os::{Appender, WriteBack, remove_tree, write_file};
 use crate::types::{Offset, WallMs};
 
 /// Log that is written before another producer snapshot shortens the replay after a crash, in bytes.
@@ -22,6 +22,8 @@ pub struct Housekeeping {
     pub removal: Option<Removal>,
     /// What to bring to the disk; hand the outcome to [`Log::flushed`].
     pub flush: Option<FlushJob>,
+    /// What the disk may begin to write.
+    pub write_back: Option<WriteBack>,
     /// Whether the log's start moved.
     pub start_moved: bool,
 }
@@ -59,7 +61,8 @@ impl Log {
         let removal = self.retain(now, high_watermark, retention)?;
         let rolled = self.recovery_point < self.active().base;
         let flush = if !self.poisoned && (rolled || self.flush_due(now)) { self.flush_job()? } else { None };
-        Ok(Housekeeping { removal, flush, start_moved: start < self.start })
+        let write_back = self.appender.as_mut().and_then(Appender::write_back);
+        Ok(Housekeeping { removal, flush, write_back, start_moved: start < self.start })
     }
 
     /// Leaves indexes and a snapshot where much was appended, and gives back window and files where nothing was.

@@ -1,29 +1,28 @@
 //! A file of which a published part is shared by readers, and regions of it that go to a socket uncopied.
 //! Must never know who appends or what the bytes mean.
+#![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use nix::libc::{SYNC_FILE_RANGE_WRITE, sync_file_range};
 use nix::sys::sendfile::sendfile64;
 
 /// An open file. It stays readable for whoever holds it, after it was renamed or deleted too.
 #[derive(Debug)]
 pub struct LogFile {
     pub(super) file: File,
-    /// Counts how often the preallocated tail was cut off. Held while the file is cut, and by a job that grows it, so that neither
-    /// happens in the middle of the other: a window of an older count may lie past the end of the file.
-    pub(super) cuts: Mutex<u64>,
 }
 
 impl LogFile {
     /// Opens the file at `path`, for reading and writing, and makes it where it is missing.
     pub fn open(path: &Path) -> io::Result<LogFile> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        Ok(LogFile { file, cuts: Mutex::new(0) })
+        Ok(LogFile { file })
     }
 
     /// Its length on disk, in bytes, preallocated ones included.
@@ -58,6 +57,14 @@ impl LogFile {
     /// Shortens the file, which nobody else has open or mapped.
     pub fn set_bytes_len(&self, bytes_len: u64) -> io::Result<()> {
         self.file.set_len(bytes_len)
+    }
+
+    /// Has the disk begin to write a range, and does not wait for it. Proves nothing: [`LogFile::sync`] does.
+    pub(super) fn start_write_back(&self, from: u64, bytes_len: u64) -> io::Result<()> {
+        let signed = |n: u64| i64::try_from(n).map_err(io::Error::other);
+        // SAFETY: the call takes no pointer, and the descriptor is open as long as `self.file` is.
+        let done = unsafe { sync_file_range(self.file.as_raw_fd(), signed(from)?, signed(bytes_len)?, SYNC_FILE_RANGE_WRITE) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Brings the bytes and the length to the disk.

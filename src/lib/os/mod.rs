@@ -8,7 +8,7 @@ mod file;
 mod listener;
 mod map;
 
-pub use appender::{Appender, PrefaultJob, Prefaulted, WINDOW_BYTES_MAX};
+pub use appender::{Appender, PrefaultJob, WINDOW_BYTES_MAX, WriteBack};
 pub use disk::{Disk, FolderDisk};
 pub use durable::{DiskSpace, LockFile, boot_id, disk_space, remove_tree, replace_file, sync_all, sync_folder, write_file};
 pub use file::{FileSlice, LogFile, sendfile};
