@@ -10,7 +10,7 @@ use super::segment::{Kind, Segment};
 use super::{AppendError, Log, ValidBatch, snapshot};
 use crate::os::{Appender, PrefaultJob, write_file};
 use crate::types::{LeaderEpoch, Offset, RecordCount, WallMs};
-use crate::wire::records::{BatchHeader, BatchView, ControlType, HEADER_LEN, split_batches};
+use crate::wire::records::{BatchHeader, BatchView, ControlType, HEADER_LEN, RecordError, split_batches};
 
 /// Where a batch stands now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,18 +45,41 @@ impl Log {
         Ok(Appended { first, last, append_time: batch.append_time, duplicate: false })
     }
 
-    /// Appends batches as their leader stored them: offsets and epochs are theirs. Those before a bad one stay.
+    /// Appends batches as their leader stored them: offsets and epochs are theirs, and there may be gaps, which compaction leaves. Those
+    /// before a bad one stay; a last one that is cut off is left alone.
     pub fn append_as_follower(&mut self, batches: &[u8], now: WallMs) -> Result<(), AppendError> {
         for batch in split_batches(batches) {
-            let batch = batch?;
+            let batch = match batch {
+                Err(RecordError::Truncated) => return Ok(()),
+                whole => whole?,
+            };
             batch.check_crc()?;
             let header = batch.header();
-            if header.base_offset < self.end.get() {
-                return Err(AppendError::NotNext { first: header.base_offset, end: self.end });
+            let (first, last) = (header.base_offset, header.last_offset());
+            if first < 0 || last < first {
+                return Err(AppendError::NotNext { first, end: self.end });
             }
             let marker = marker_of(header, batch.bytes());
-            self.append(header, batch.bytes(), marker, now)?;
+            if first < self.end.get() {
+                self.append_from_before(header, batch.bytes(), marker, now)?;
+            } else {
+                self.append(header, batch.bytes(), marker, now)?;
+            }
         }
+        Ok(())
+    }
+
+    /// The first batch of a log that begins inside of it: records were deleted up to there. The segment begins where the batch does
+    /// (Kafka's `doAppendRecordsToFollowerOrFutureReplica`).
+    fn append_from_before(&mut self, header: &BatchHeader, bytes: &[u8], marker: Option<Marker>, now: WallMs) -> Result<(), AppendError> {
+        let (first, start) = (header.base_offset, self.start);
+        let is_first = self.start == self.end && self.end.get() <= header.last_offset();
+        let Some(base) = Offset::new(first).filter(|_| is_first) else {
+            return Err(AppendError::NotNext { first, end: self.end });
+        };
+        self.truncate_whole(base, now).map_err(io::Error::other)?;
+        self.append(header, bytes, marker, now)?;
+        self.start = start;
         Ok(())
     }
 

@@ -37,6 +37,7 @@ pub struct CompactJob {
     rules: CleanRules,
     segment_bytes_max: u64,
     index_interval_bytes: u32,
+    cuts_count: u64,
 }
 
 #[derive(Debug)]
@@ -53,6 +54,7 @@ pub struct Compacted {
     folder: Arc<Path>,
     groups: Vec<Group>,
     clean_to: Offset,
+    cuts_count: u64,
 }
 
 /// One new segment and those that it replaces.
@@ -120,7 +122,7 @@ impl CompactJob {
             group.segment.file(work)?.sync()?;
         }
         sync_folder(work)?;
-        Ok(Compacted { folder: self.folder, groups, clean_to: end })
+        Ok(Compacted { folder: self.folder, groups, clean_to: end, cuts_count: self.cuts_count })
     }
 }
 
@@ -218,20 +220,21 @@ impl Log {
         let index_interval_bytes = topic.index_interval_bytes;
         // Whole segments only: where an earlier run ended inside one, its keys are looked at again.
         let clean_to = sources.iter().map(|source| source.base).filter(|base| *base <= clean_to).max().unwrap_or(clean_to);
-        Ok(Some(CompactJob { folder: Arc::clone(&self.folder), sources, clean_to, end, rules, segment_bytes_max, index_interval_bytes }))
+        let (folder, cuts_count) = (Arc::clone(&self.folder), self.cuts_count);
+        Ok(Some(CompactJob { folder, sources, clean_to, end, rules, segment_bytes_max, index_interval_bytes, cuts_count }))
     }
 
     /// Puts the replacements in place. A group whose segments changed since, by retention or truncation, is left as it is.
     pub fn compacted(&mut self, made: Compacted) -> Result<(), LogError> {
         let work = made.folder.join(COMPACTING);
-        let mut all = true;
+        let mut all = made.cuts_count == self.cuts_count;
         for group in made.groups {
             let same = |source: &Source| {
                 let i = self.segment_of(source.base);
                 let held = self.segments.get(i).filter(|segment| segment.base == source.base && i + 1 < self.segments.len());
                 held.is_some_and(|segment| segment.bytes_len == source.bytes_len)
             };
-            if group.sources.iter().all(same) {
+            if made.cuts_count == self.cuts_count && group.sources.iter().all(same) {
                 self.compacted_exchange(group, &work)?;
             } else {
                 all = false;

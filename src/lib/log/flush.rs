@@ -19,19 +19,21 @@ pub struct FlushJob {
     logs: Vec<Arc<LogFile>>,
     others: Vec<PathBuf>,
     upto: Offset,
+    cuts_count: u64,
 }
 
 /// What became of a [`FlushJob`]: for [`Log::flushed`].
 #[derive(Debug)]
 pub struct FlushedTo {
     result: Result<Offset, LogError>,
+    cuts_count: u64,
 }
 
 impl FlushJob {
     /// Syncs. Takes as long as the disk takes.
     pub fn run(self) -> FlushedTo {
         let result = self.sync().map_err(|source| LogError::Io { path: self.folder.to_path_buf(), source }).map(|()| self.upto);
-        FlushedTo { result }
+        FlushedTo { result, cuts_count: self.cuts_count }
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -56,8 +58,8 @@ impl Log {
         if self.end <= self.recovery_point {
             return Ok(None);
         }
-        let mut job =
-            FlushJob { folder: Arc::clone(&self.folder), logs: Vec::new(), others: vec![self.folder.join(EPOCH_FILE)], upto: self.end };
+        let (folder, others) = (Arc::clone(&self.folder), vec![self.folder.join(EPOCH_FILE)]);
+        let mut job = FlushJob { folder, logs: Vec::new(), others, upto: self.end, cuts_count: self.cuts_count };
         for segment in self.segments.get(self.segment_of(self.recovery_point)..).unwrap_or(&[]) {
             let file = segment.file(&self.folder).map_err(|source| LogError::Io { path: self.folder.to_path_buf(), source })?;
             job.logs.push(Arc::clone(file));
@@ -69,6 +71,8 @@ impl Log {
     /// Takes note of a flush. After a failed one the log refuses appends for good; reads go on.
     pub fn flushed(&mut self, to: FlushedTo, now: WallMs) -> Result<(), LogError> {
         match to.result {
+            // What was synced was cut since, and what stands in its place was not synced.
+            Ok(_) if to.cuts_count != self.cuts_count => Ok(()),
             Ok(upto) => {
                 self.recovery_point = self.recovery_point.max(upto).min(self.end);
                 self.last_flush = now;

@@ -167,16 +167,18 @@ impl Log {
         Ok(moved)
     }
 
-    /// Forgets everything from `to` on: what a new leader does not have. Producers, epochs and indexes follow.
-    pub fn truncate_to(&mut self, to: Offset, now: WallMs) -> Result<(), LogError> {
+    /// Forgets everything from `to` on: what a new leader does not have. Producers, epochs and indexes follow. Returns whether the recovery
+    /// point moved back: a note of the old one must not outlive the next append, which is not on the disk.
+    pub fn truncate_to(&mut self, to: Offset, now: WallMs) -> Result<bool, LogError> {
         if self.end <= to {
-            return Ok(());
+            return Ok(false);
         }
         if to < self.start || to < self.segments.first().map_or(Offset::ZERO, |first| first.base) {
             return self.truncate_whole(to, now);
         }
         let folder = Arc::clone(&self.folder);
         let failed = |source| LogError::Io { path: folder.to_path_buf(), source };
+        self.cuts_count += 1;
         if let Some(mut appender) = self.appender.take() {
             appender.cut_tail().map_err(failed)?;
         }
@@ -187,10 +189,21 @@ impl Log {
             }
         }
         let end = self.truncate_active(to).map_err(failed)?;
+        let moved_back = end < self.recovery_point;
         self.end = end;
+        // A batch that began before the start may be what was cut.
+        self.start = self.start.min(end);
         self.recovery_point = self.recovery_point.min(end);
+        self.cleaned_to = self.cleaned_to.min(end);
         self.keep_epochs(|epochs, _, end| epochs.truncate(end))?;
-        self.rebuild_producers(now)
+        self.rebuild_producers(now)?;
+        Ok(moved_back)
+    }
+
+    /// Forgets everything; the log begins again at `at`, which is where its leader's does (Kafka's `truncateFullyAndStartAt`). Returns
+    /// whether the recovery point moved back.
+    pub fn truncate_fully_and_start_at(&mut self, at: Offset, now: WallMs) -> Result<bool, LogError> {
+        self.truncate_whole(at, now)
     }
 
     /// Cuts the last segment before the batch that holds `to`, and returns where the log ends now.
@@ -204,9 +217,10 @@ impl Log {
         Ok(cut.base.min(to))
     }
 
-    /// Empties the log, which begins again at `to`.
-    pub(super) fn truncate_whole(&mut self, to: Offset, now: WallMs) -> Result<(), LogError> {
+    /// Empties the log, which begins again at `to`. Nothing is known of producers then. Returns whether the recovery point moved back.
+    pub(super) fn truncate_whole(&mut self, to: Offset, now: WallMs) -> Result<bool, LogError> {
         self.appender = None;
+        self.cuts_count += 1;
         let folder = Arc::clone(&self.folder);
         for segment in self.segments.drain(..) {
             for kind in Kind::OF_SEGMENT {
@@ -214,9 +228,11 @@ impl Log {
             }
         }
         self.segments.push(Segment::empty(to, now));
-        (self.start, self.end, self.recovery_point) = (to, to, to);
+        let moved_back = to < self.recovery_point;
+        (self.start, self.end, self.recovery_point, self.cleaned_to) = (to, to, to, to);
         self.keep_epochs(|epochs, _, _| std::mem::take(epochs) != super::Epochs::default())?;
-        self.rebuild_producers(now)
+        self.forget_producers()?;
+        Ok(moved_back)
     }
 
     /// Renames the folder so that no start finds the partition again; the rest is the job's.

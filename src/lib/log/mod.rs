@@ -103,6 +103,8 @@ pub struct Log {
     snapshot_at: Option<Offset>,
     /// Everything below was compacted.
     cleaned_to: Offset,
+    /// How often the log was cut: a job from before a cut speaks of what is not there any more.
+    cuts_count: u64,
     poisoned: bool,
     /// Since the last housekeeping.
     touched: bool,

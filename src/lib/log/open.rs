@@ -86,6 +86,7 @@ impl Log {
             producers: Producers::default(),
             snapshot_at: None,
             cleaned_to: Offset::ZERO,
+            cuts_count: 0,
             poisoned: false,
             touched: false,
             last_flush: now,
@@ -95,6 +96,7 @@ impl Log {
         log.start = opened.log_start.max(log.segments.first().map_or(Offset::ZERO, |first| first.base));
         if log.end < log.start {
             log.truncate_whole(opened.log_start, now)?;
+            return Ok(log);
         }
         log.recovery_point = opened.recovery_point.min(log.end);
         let (start, end) = (log.start, log.end);
@@ -229,10 +231,18 @@ impl Log {
 
     /// Makes the producers' state again after the log was cut.
     pub(super) fn rebuild_producers(&mut self, now: WallMs) -> Result<(), LogError> {
-        self.producers = Producers::default();
-        self.snapshot_at = None;
-        let listing = open_listing(&self.folder)?;
-        self.open_producers(listing.snapshots, now)
+        (self.producers, self.snapshot_at, self.bytes_since_snapshot) = (Producers::default(), None, 0);
+        self.open_producers(open_snapshots(&self.folder)?, now)
+    }
+
+    /// Knows no producer any more, and leaves none for the next start: the log was emptied.
+    pub(super) fn forget_producers(&mut self) -> Result<(), LogError> {
+        (self.producers, self.snapshot_at, self.bytes_since_snapshot) = (Producers::default(), None, 0);
+        for at in open_snapshots(&self.folder)? {
+            let path = Kind::Snapshot.path(&self.folder, at);
+            std::fs::remove_file(&path).map_err(io_at(path))?;
+        }
+        Ok(())
     }
 
     fn replay_producers(&mut self, from: Offset) -> io::Result<()> {
@@ -311,6 +321,17 @@ fn open_listing(folder: &Path) -> Result<Listing, LogError> {
         }
     }
     Ok(listing)
+}
+
+/// The snapshots in the folder.
+fn open_snapshots(folder: &Path) -> Result<Vec<Offset>, LogError> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(io_at(folder))? {
+        let name = entry.map_err(io_at(folder))?.file_name();
+        let stem = name.to_str().and_then(|name| name.strip_suffix(".snapshot")).filter(|stem| stem.len() == 20);
+        found.extend(stem.and_then(|stem| stem.parse().ok()).and_then(Offset::new));
+    }
+    Ok(found)
 }
 
 /// Notes whose partition it is (Kafka's `partition.metadata`).

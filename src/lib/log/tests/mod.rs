@@ -1,5 +1,6 @@
 //! The log against what it must be: a list of batches.
 
+mod follower;
 mod golden;
 mod model;
 
