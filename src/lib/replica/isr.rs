@@ -20,6 +20,8 @@ use super::{Effect, Replica};
 const REST_MS: u64 = 50;
 /// How long nothing is proposed after a refusal, in milliseconds: who may join is known better by then.
 const REFUSED_MS: u64 = 200;
+/// How long a replica whose process is dead stays in the ISR where the controller does not take it out, in milliseconds: it mostly does, at once.
+const DEAD_MS: u64 = 1000;
 
 /// What became of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +93,8 @@ impl Replica {
         if now < self.propose_from {
             return;
         }
-        let behind = |id: &&BrokerId| self.lags_since(**id).is_some_and(|since| self.rules.lag_ms_max < now.ms_since(since));
-        let behind: BTreeSet<BrokerId> = self.assignment.isr.iter().filter(behind).copied().collect();
+        let leaves = |id: &&BrokerId| self.leaves_at(**id).is_some_and(|at| at <= now);
+        let behind: BTreeSet<BrokerId> = self.assignment.isr.iter().filter(leaves).copied().collect();
         if !behind.is_empty() {
             self.propose(&self.assignment.isr - &behind, out);
         }
@@ -106,16 +108,29 @@ impl Replica {
         match &self.proposal {
             Some(proposal) => proposal.again,
             None => {
-                let since = self.assignment.isr.iter().filter_map(|id| self.lags_since(*id)).min();
-                since.map(|since| since.plus_ms(self.rules.lag_ms_max.saturating_add(1)).max(self.propose_from))
+                let first = self.assignment.isr.iter().filter_map(|id| self.leaves_at(*id)).min();
+                first.map(|at| at.max(self.propose_from))
             }
         }
     }
 
-    /// Since when a follower lacks something that the leader has; `None` for one that lacks nothing.
-    fn lags_since(&self, id: BrokerId) -> Option<Tick> {
-        let follower = self.followers.get(&id).filter(|follower| follower.end != Some(self.log_end))?;
-        Some(follower.caught_up.unwrap_or(Tick::from_ms(0)))
+    /// When a follower leaves the ISR unless it is heard of: it lacks something for too long, or is dead. `None` for one that stays.
+    fn leaves_at(&self, id: BrokerId) -> Option<Tick> {
+        let follower = self.followers.get(&id)?;
+        let lags = (follower.end != Some(self.log_end)).then(|| {
+            let since = follower.caught_up.unwrap_or(Tick::from_ms(0));
+            since.plus_ms(self.rules.lag_ms_max.saturating_add(1))
+        });
+        let dead = follower.dead.map(|since| since.plus_ms(DEAD_MS));
+        lags.into_iter().chain(dead).min()
+    }
+
+    /// How many of the ISR stay, as far as this leader knows: the controller may not have been able to decide yet who leaves.
+    pub(super) fn staying(&self) -> u32 {
+        match &self.proposal {
+            Some(proposal) => crate::replica::count(self.assignment.isr.intersection(&proposal.isr).count()),
+            None => self.in_sync(),
+        }
     }
 
     pub(super) fn isr_answered(&mut self, now: Tick, answer: IsrAnswer, out: &mut Vec<Effect>) {

@@ -17,6 +17,8 @@ pub(super) struct Follower {
     pub(super) caught_up: Option<Tick>,
     /// When it last fetched, and where the leader's log ended then.
     last_fetch: Option<(Tick, Offset)>,
+    /// Since when its process is known to be dead.
+    pub(super) dead: Option<Tick>,
 }
 
 impl Follower {
@@ -28,6 +30,7 @@ impl Follower {
             Some((at, leader_end_then)) if leader_end_then <= end => Some(at),
             Some(_) | None => None,
         };
+        self.dead = None;
         self.caught_up = self.caught_up.max(caught_up);
         self.end = Some(end);
         let furthest = self.last_fetch.map_or(leader_end, |(_, then)| then.max(leader_end));
@@ -96,6 +99,12 @@ impl Replica {
             if assignment.isr.contains(id) {
                 follower.caught_up.get_or_insert(now);
             }
+        }
+    }
+
+    pub(super) fn died(&mut self, now: Tick, id: BrokerId) {
+        if let Some(follower) = self.followers.get_mut(&id) {
+            follower.dead.get_or_insert(now);
         }
     }
 

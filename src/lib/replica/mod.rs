@@ -118,6 +118,8 @@ pub enum Event {
         /// What was said.
         answer: IsrAnswer,
     },
+    /// The process of a replica is dead: whoever asks it is refused.
+    Died(BrokerId),
     /// A follower's log was cut, or begins anew: the leader's is another one.
     Cut {
         /// Where it begins now.
@@ -199,6 +201,8 @@ pub enum Refusal {
     /// The caller knows an older leader than there is.
     #[error("the leader epoch is {current} by now")]
     Fenced {
+        /// Who leads now.
+        leader: Option<BrokerId>,
         /// The epoch.
         current: LeaderEpoch,
     },
@@ -344,7 +348,7 @@ impl Replica {
     pub fn known(&self, claimed: Option<LeaderEpoch>) -> Result<LeaderEpoch, Refusal> {
         let current = self.assignment.leader_epoch;
         match claimed {
-            Some(claimed) if claimed < current => Err(Refusal::Fenced { current }),
+            Some(claimed) if claimed < current => Err(Refusal::Fenced { leader: self.assignment.leader, current }),
             Some(claimed) if current < claimed => Err(Refusal::UnknownEpoch { current }),
             Some(_) | None => Ok(current),
         }
@@ -353,7 +357,7 @@ impl Replica {
     /// Whether a producer's batch may be appended, and under which epoch (I7).
     pub fn admit(&self, acks: Acks) -> Result<LeaderEpoch, Refusal> {
         let epoch = self.lead(None)?;
-        let in_sync = self.in_sync();
+        let in_sync = self.staying();
         match acks {
             Acks::All if in_sync < self.required() => Err(Refusal::TooFewInSync { in_sync, required: self.required() }),
             Acks::All | Acks::Leader | Acks::None => Ok(epoch),
@@ -393,6 +397,7 @@ impl Replica {
                     self.isr_answered(now, answer, out);
                 }
             }
+            Event::Died(id) => self.died(now, id),
             Event::Cut { start, end } => {
                 assert!(!self.is_leader(), "a leader's log is never cut");
                 self.log_end = end;
@@ -458,12 +463,12 @@ impl Replica {
     }
 
     fn in_sync(&self) -> u32 {
-        u32::try_from(self.assignment.isr.len()).expect("far fewer replicas are made")
+        count(self.assignment.isr.len())
     }
 
     /// `min.insync.replicas`, which no partition with fewer replicas could ever meet.
     fn required(&self) -> u32 {
-        self.rules.min_in_sync.min(u32::try_from(self.assignment.replicas.len()).expect("far fewer replicas are made"))
+        self.rules.min_in_sync.min(count(self.assignment.replicas.len()))
     }
 
     /// Moves the high watermark to the smallest log end among those that count, where this node leads and the ISR is large enough.
@@ -479,6 +484,12 @@ impl Replica {
     }
 }
 
+fn count(replicas: usize) -> u32 {
+    u32::try_from(replicas).expect("far fewer replicas are made")
+}
+
+#[cfg(test)]
+mod property;
 #[cfg(test)]
 mod script;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! replica ME leader=N [epoch=E] [pe=P] isr=N,… [replicas=N,…] [eligible=N[@EPOCH],…] [min=N] [lag=MS] [start=] [hw=] [end=]
 //! assign [leader=] [epoch=] [pe=] [isr=] [replicas=] [eligible=]       what is left out stays; `leader=-` is none
 //! rules [min=] [lag=]
-//! append END · cut START END · learn HW START
+//! append END · died N · cut START END · learn HW START
 //! fetch BY END [epoch=] [start=]                                       `epoch=-` says none
 //! answer accepted isr=N,… pe=P | refused | superseded | unanswered [epoch= at=P]
 //! await T UPTO [for=MS] · wait MS                                      every deadline on the way rings
@@ -164,6 +164,7 @@ impl Stage {
                 self.step(Event::Rules(rules), told);
             }
             "append" => self.step(Event::Appended { end: offset(words.at(1)) }, told),
+            "died" => self.step(Event::Died(broker(words.at(1))), told),
             "cut" => self.step(Event::Cut { start: offset(words.at(1)), end: offset(words.at(2)) }, told),
             "learn" => self.step(Event::Learned { high_watermark: offset(words.at(1)), start: offset(words.at(2)) }, told),
             "fetch" => {
