@@ -14,7 +14,9 @@ use crate::log::{
     AbortedTxn, AppendError, Appended, FlushJob, Housekeeping, Log, LogConfig, LogError, ReadError, ValidBatch, ValidateRules,
 };
 use crate::os::FileSlice;
-use crate::replica::{Acks, Assignment, Effect, Event, Outcome, Refusal, Replica, ReplicaRules, Ticket};
+use crate::replica::{
+    Acks, Assignment, CopyAsk, Effect, Event, IsrAnswer, LeaderSaid, Outcome, Refusal, Replica, ReplicaRules, Ticket, Todo,
+};
 use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, Offset, Tick, TopicId, TopicPartition, WallMs};
 
 use super::replication::{IsrProposal, IsrProposals};
@@ -43,8 +45,10 @@ struct State {
     /// `None` once it is closed or deleted.
     log: Option<Log>,
     replica: Replica,
-    /// Fetches that wait for records.
+    /// Consumers' fetches that wait for committed records.
     fetches: Vec<Arc<Notify>>,
+    /// Replicas' fetches that wait for any.
+    copies: Vec<Arc<Notify>>,
     /// Producers that wait for replicas.
     producers: BTreeMap<Ticket, oneshot::Sender<Outcome>>,
     tickets: u64,
@@ -87,6 +91,20 @@ pub enum PartitionReadError {
     Gone,
 }
 
+/// Why a leader's answer was not taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// Its records cannot be appended.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The log cannot be cut.
+    #[error(transparent)]
+    Cut(#[from] LogError),
+    /// The partition is being closed or deleted.
+    #[error("the partition is gone")]
+    Gone,
+}
+
 /// A batch that was taken.
 #[derive(Debug)]
 pub struct Written {
@@ -118,14 +136,25 @@ pub struct ReadAsk {
     pub first_batch_always: bool,
     /// How far the reader may see.
     pub isolation: Isolation,
-    /// The node that copies, if it is one; otherwise a consumer reads.
-    pub by: Option<Copying>,
+    /// Who reads.
+    pub by: Reader,
     /// The leader epoch that the reader knows.
     pub epoch: Option<LeaderEpoch>,
     /// The epoch of the last record that the reader has.
     pub last_epoch: Option<LeaderEpoch>,
     /// Whether a replica that does not lead may answer.
     pub any_replica: bool,
+}
+
+/// Who reads a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// A client: it sees what is committed.
+    Consumer,
+    /// A client that says it is this node: it must name one that holds a replica, and is served as any client.
+    Claims(BrokerId),
+    /// A node that holds a replica and has proven who it is: it sees everything, and how far it asks is how far it is.
+    Replica(Copying),
 }
 
 /// What a node says that copies a partition.
@@ -145,9 +174,61 @@ pub struct Copying {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// When the request has come.
-    First,
+    First {
+        /// The time then.
+        at: Tick,
+    },
     /// After waiting.
     Again,
+}
+
+/// What a leader said of one partition to its follower here.
+#[derive(Clone, Copy, Debug)]
+pub enum Heard<'a> {
+    /// Records, or none.
+    Records {
+        /// Whole batches, as the leader has them.
+        batches: &'a [u8],
+        /// How far records are committed.
+        high_watermark: Offset,
+        /// Where the leader's log begins.
+        log_start: Offset,
+    },
+    /// Its log is another one from here on at the latest.
+    Diverging {
+        /// The largest epoch that both may have.
+        epoch: Option<LeaderEpoch>,
+        /// Where it ended there.
+        end: Offset,
+    },
+    /// It has nothing at that offset.
+    OutOfRange,
+    /// Where its log begins and ends.
+    Range {
+        /// The first offset.
+        start: Offset,
+        /// The offset after the last record.
+        end: Offset,
+    },
+    /// It does not lead, or not under that epoch.
+    NotNow,
+    /// Something went wrong there.
+    Failed,
+}
+
+/// What follows from a leader's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// Nothing: it was to an earlier question.
+    Ignored,
+    /// Ask from the new end on.
+    AskOn,
+    /// Ask on, once a lower recovery point than was noted is noted.
+    NoteRecoveryPoint,
+    /// Ask where the leader's log begins and ends.
+    AskRange,
+    /// Ask again later.
+    Rest,
 }
 
 /// What a reader gets.
@@ -191,8 +272,8 @@ impl Partition {
     pub fn new(log: Log, replica: Replica, proposals: Arc<IsrProposals>) -> Partition {
         let rules = log.config().rules(true);
         let (tp, topic_id) = (log.tp().clone(), log.topic_id());
-        let (fetches, producers, effects) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let state = State { log: Some(log), replica, fetches, producers, tickets: 0, effects, proposals };
+        let (fetches, copies, effects) = (Vec::new(), Vec::new(), Vec::new());
+        let state = State { log: Some(log), replica, fetches, copies, producers: BTreeMap::new(), tickets: 0, effects, proposals };
         Partition { tp, topic_id, state: Mutex::new(state), rules: RwLock::new(Arc::new(rules)) }
     }
 
@@ -219,8 +300,21 @@ impl Partition {
 
     /// Appends a checked batch.
     pub fn append(self: &Arc<Self>, batch: &ValidBatch, acks: Acks, tick: Tick, now: WallMs) -> Result<Written, WriteError> {
+        self.append_under(None, batch, acks, tick, now)
+    }
+
+    /// Appends a checked batch, where this node leads under that epoch: for whoever knows only what was written in it.
+    pub fn append_under(
+        self: &Arc<Self>,
+        epoch: Option<LeaderEpoch>,
+        batch: &ValidBatch,
+        acks: Acks,
+        tick: Tick,
+        now: WallMs,
+    ) -> Result<Written, WriteError> {
         let mut guard = self.lock();
         let state = &mut *guard;
+        state.replica.lead(epoch)?;
         let epoch = state.replica.admit(acks)?;
         let log = state.log.as_mut().ok_or(WriteError::Gone)?;
         let appended = log.append_as_leader(batch, epoch, now)?;
@@ -229,6 +323,7 @@ impl Partition {
         let prefault = log.prefault_job();
         if !appended.duplicate {
             state.step(tick, Event::Appended { end });
+            state.copies.iter().for_each(|wake| wake.notify_one());
         }
         let committed = state.replica.is_committed(appended.last.next());
         drop(guard);
@@ -236,6 +331,69 @@ impl Partition {
             tokio::task::spawn_blocking(move || job.run());
         }
         Ok(Written { appended, log_start, committed, flush })
+    }
+
+    /// What this node has to ask the partition's leader for, and where its own log begins; `None` where it follows nobody.
+    pub fn copy_ask(&self) -> Option<(CopyAsk, Offset)> {
+        let state = self.lock();
+        let log = state.log.as_ref()?;
+        Some((state.replica.copy_ask(log.latest_epoch())?, log.start()))
+    }
+
+    /// Takes in what the leader answered to `asked`. Blocks for a moment where a log has to be cut.
+    pub fn copied(self: &Arc<Self>, asked: &CopyAsk, heard: Heard<'_>, tick: Tick, now: WallMs) -> Result<Copied, CopyError> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let log = state.log.as_mut().ok_or(CopyError::Gone)?;
+        let said = match heard {
+            Heard::Records { .. } => LeaderSaid::Records,
+            Heard::Diverging { epoch, end } => LeaderSaid::Diverging { epoch, end, own: epoch.and_then(|epoch| log.end_of_epoch(epoch)) },
+            Heard::OutOfRange => LeaderSaid::OutOfRange,
+            Heard::Range { start, end } => LeaderSaid::Range { start, end },
+            Heard::NotNow => LeaderSaid::NotNow,
+            Heard::Failed => LeaderSaid::Failed,
+        };
+        let moved_back = match state.replica.copied(asked, said) {
+            Todo::Nothing => return Ok(Copied::Ignored),
+            Todo::AskRange => return Ok(Copied::AskRange),
+            Todo::Rest => return Ok(Copied::Rest),
+            Todo::CutTo(to) => log.truncate_to(to, now),
+            Todo::StartAt(at) => log.truncate_fully_and_start_at(at, now),
+            Todo::Append => {
+                let Heard::Records { batches, high_watermark, log_start } = heard else { return Ok(Copied::Ignored) };
+                let appended = log.append_as_follower(batches, now);
+                let prefault = log.prefault_job();
+                state.log_grown(tick, asked.from);
+                appended?;
+                state.step(tick, Event::Learned { high_watermark, start: log_start });
+                drop(guard);
+                if let Some(job) = prefault {
+                    tokio::task::spawn_blocking(move || job.run());
+                }
+                return Ok(Copied::AskOn);
+            }
+        };
+        state.log_cut(tick);
+        Ok(if moved_back? { Copied::NoteRecoveryPoint } else { Copied::AskOn })
+    }
+
+    /// What became of the ISR that this leader proposed.
+    pub fn isr_answered(&self, tick: Tick, leader_epoch: LeaderEpoch, partition_epoch: i32, answer: IsrAnswer) {
+        self.lock().step(tick, Event::IsrAnswered { leader_epoch, partition_epoch, answer });
+    }
+
+    /// The process of another node is dead.
+    pub fn died(&self, tick: Tick, id: BrokerId) {
+        self.lock().step(tick, Event::Died(id));
+    }
+
+    /// Lets time pass, where that is due. Returns when it is due next.
+    pub fn ring(&self, tick: Tick) -> Option<Tick> {
+        let mut state = self.lock();
+        if state.replica.next_deadline().is_some_and(|at| at <= tick) {
+            state.step(tick, Event::Timer);
+        }
+        state.replica.next_deadline()
     }
 
     /// Waits until everything below `upto` is committed, no longer than until `deadline`.
@@ -284,38 +442,39 @@ impl Partition {
 
     /// Where a reader finds what it asks for.
     pub fn read(&self, ask: &ReadAsk) -> Result<ReadGot, PartitionReadError> {
-        let state = self.lock();
-        if let Some(by) = ask.by {
-            state.replica.follower(by.id, by.broker_epoch)?;
-        }
-        if ask.any_replica {
-            state.replica.known(ask.epoch)?
-        } else {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let leads_only = match ask.by {
+            Reader::Consumer => !ask.any_replica,
+            Reader::Claims(id) => state.replica.follower(id, None).map(|()| !ask.any_replica)?,
+            Reader::Replica(by) => state.replica.follower(by.id, by.broker_epoch).map(|()| true)?,
+        };
+        if leads_only {
             state.replica.lead(ask.epoch)?
+        } else {
+            state.replica.known(ask.epoch)?
         };
         let log = state.log.as_ref().ok_or(PartitionReadError::Gone)?;
-        let marks = state.marks(log);
-        let Some(from) = Offset::new(ask.from) else {
-            return Err(ReadError::OutOfRange { from: Offset::ZERO, start: marks.log_start, end: marks.log_end }.into());
-        };
-        let mut got = ReadGot {
-            high_watermark: marks.high_watermark,
-            last_stable: marks.last_stable,
-            log_start: marks.log_start,
-            slice: None,
-            aborted: None,
-            diverging: None,
-        };
+        let (start, end) = (log.start(), log.end());
+        let from = Offset::new(ask.from).ok_or(ReadError::OutOfRange { from: Offset::ZERO, start, end })?;
         if let Some(asked) = ask.last_epoch {
-            let (epoch, end) = state.end_of_epoch(log, asked).ok_or(PartitionReadError::EpochUnknown { epoch: asked })?;
-            if epoch < asked || end < from {
-                got.diverging = Some((epoch, end));
-                return Ok(got);
+            let known = state.end_of_epoch(log, asked).ok_or(PartitionReadError::EpochUnknown { epoch: asked })?;
+            if known.0 < asked || known.1 < from {
+                return Ok(state.got(log, Some(known)));
             }
         }
-        let upper = match ask.isolation {
-            Isolation::Uncommitted => marks.high_watermark,
-            Isolation::Committed => marks.last_stable,
+        if let Reader::Replica(Copying { id: by, broker_epoch, log_start, look: Look::First { at } }) = ask.by
+            && start <= from
+        {
+            // Before the read, so that the answer has the mark which this very fetch may have moved.
+            state.step(at, Event::Fetched { by, broker_epoch, start: log_start, end: from });
+        }
+        let log = state.log.as_ref().ok_or(PartitionReadError::Gone)?;
+        let mut got = state.got(log, None);
+        let upper = match (ask.by, ask.isolation) {
+            (Reader::Replica(_), _) => end,
+            (Reader::Consumer | Reader::Claims(_), Isolation::Uncommitted) => got.high_watermark,
+            (Reader::Consumer | Reader::Claims(_), Isolation::Committed) => got.last_stable,
         };
         got.slice = log.read(from, ask.bytes_max, upper, ask.first_batch_always)?;
         if ask.isolation == Isolation::Committed {
@@ -327,14 +486,32 @@ impl Partition {
         Ok(got)
     }
 
-    /// Has `wake` called whenever there may be more to read, until [`Partition::unwatch`].
-    pub fn watch(&self, wake: &Arc<Notify>) {
-        self.lock().fetches.push(Arc::clone(wake));
+    /// Has `wake` called whenever there may be more to read for that reader, until [`Partition::unwatch`].
+    pub fn watch(&self, by: Reader, wake: &Arc<Notify>) {
+        let mut state = self.lock();
+        match by {
+            Reader::Consumer | Reader::Claims(_) => state.fetches.push(Arc::clone(wake)),
+            Reader::Replica(_) => state.copies.push(Arc::clone(wake)),
+        }
     }
 
     /// Ends [`Partition::watch`].
     pub fn unwatch(&self, wake: &Arc<Notify>) {
-        self.lock().fetches.retain(|other| !Arc::ptr_eq(other, wake));
+        let mut state = self.lock();
+        state.fetches.retain(|other| !Arc::ptr_eq(other, wake));
+        state.copies.retain(|other| !Arc::ptr_eq(other, wake));
+    }
+
+    /// Who leads, and since which epoch.
+    pub fn leader(&self) -> Option<(BrokerId, LeaderEpoch)> {
+        let state = self.lock();
+        let assignment = state.replica.assignment();
+        Some((assignment.leader?, assignment.leader_epoch))
+    }
+
+    /// Whether the end of what is committed may be told, by a leader: see [`Replica::mark_is_settled`].
+    pub fn mark_is_settled(&self) -> Result<(), Refusal> {
+        self.lock().replica.mark_is_settled()
     }
 
     /// The marks, for a caller that knows this leader epoch, where it says one.
@@ -379,7 +556,18 @@ impl Partition {
             return Err(DeleteRecordsError::OutOfRange { before, start: log.start(), high_watermark });
         }
         log.advance_start(before)?;
-        Ok(log.start())
+        let start = log.start();
+        // Replicas that wait for records hear of it now.
+        state.wake();
+        Ok(start)
+    }
+
+    /// Where the log begins on every replica that is there; `None` while that is not known.
+    pub fn low_watermark(&self) -> Result<Option<Offset>, DeleteRecordsError> {
+        let state = self.lock();
+        state.replica.lead(None)?;
+        let log = state.log.as_ref().ok_or(DeleteRecordsError::Gone)?;
+        Ok(state.replica.low_watermark(log.start()))
     }
 
     /// A copy of committed batches from `from` on, one at least where there is one; `None` at the high watermark.
@@ -467,7 +655,7 @@ impl State {
         self.replica.step(tick, event, &mut effects);
         for effect in effects.drain(..) {
             match effect {
-                Effect::HighWatermarkMoved(_) => self.wake(),
+                Effect::HighWatermarkMoved(_) => self.fetches.iter().for_each(|wake| wake.notify_one()),
                 Effect::Complete { ticket, outcome } => {
                     // Who stopped waiting has nothing to be told.
                     let _ = self.producers.remove(&ticket).map(|sender| sender.send(outcome));
@@ -482,14 +670,38 @@ impl State {
                     // A full disk delays it until the leader's start moves again; the segments below go by this node's own retention.
                     let _ = self.log.as_mut().map(|log| log.advance_start(to));
                 }
-                Effect::LowWatermarkMoved => self.wake(),
+                Effect::LowWatermarkMoved => self.fetches.iter().for_each(|wake| wake.notify_one()),
             }
         }
         self.effects = effects;
     }
 
     fn wake(&self) {
-        self.fetches.iter().for_each(|wake| wake.notify_one());
+        self.fetches.iter().chain(&self.copies).for_each(|wake| wake.notify_one());
+    }
+
+    /// Tells the core where a follower's log ends after batches were added to it; it ended at `before`.
+    fn log_grown(&mut self, tick: Tick, before: Offset) {
+        let Some(end) = self.log.as_ref().map(Log::end) else { return };
+        if end < before {
+            // The log was begun anew for a batch that could not be written then.
+            self.log_cut(tick);
+        } else if before < end {
+            self.step(tick, Event::Appended { end });
+        }
+    }
+
+    /// Tells the core where a follower's log begins and ends after it was cut.
+    fn log_cut(&mut self, tick: Tick) {
+        if let Some((start, end)) = self.log.as_ref().map(|log| (log.start(), log.end())) {
+            self.step(tick, Event::Cut { start, end });
+        }
+    }
+
+    /// An answer without records.
+    fn got(&self, log: &Log, diverging: Option<(LeaderEpoch, Offset)>) -> ReadGot {
+        let Marks { high_watermark, last_stable, log_start, .. } = self.marks(log);
+        ReadGot { high_watermark, last_stable, log_start, slice: None, aborted: None, diverging }
     }
 
     fn marks(&self, log: &Log) -> Marks {

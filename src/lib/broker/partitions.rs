@@ -5,14 +5,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use tokio::sync::Notify;
+
 use crate::config::{BrokerConfig, Layers, Settings, TopicConfig};
 use crate::controller::{self, ClusterImage};
 use crate::log::{Checkpoint, DataFolder, FolderError, Log, LogConfig, LogError, Offsets, OpenAs, Removal, Shutdown};
 use crate::replica::{Assignment, LogMarks, Replica, ReplicaRules};
 use crate::types::{BrokerEpoch, BrokerId, Clock, Offset, PartitionIndex, TopicId, TopicName, TopicPartition};
 
+use super::groups::OFFSETS_TOPIC;
 use super::partition::Partition;
-use super::replication::IsrProposals;
+use super::replication::Replication;
 
 /// A topic's partitions on this node.
 #[derive(Debug)]
@@ -75,9 +78,31 @@ pub struct Partitions {
     me: BrokerId,
     folder: Arc<DataFolder>,
     table: RwLock<Arc<Table>>,
-    proposals: Arc<IsrProposals>,
+    replication: Replication,
+    offsets_moved: Notify,
     /// Held while the table changes: only one change at a time touches the disk.
-    changing: Mutex<()>,
+    changing: Mutex<Seen>,
+}
+
+/// What the partitions are in step with, so that a change of one topic costs nothing for the others.
+#[derive(Default)]
+struct Seen {
+    topics: HashMap<TopicId, Arc<controller::Topic>>,
+    active: BTreeMap<BrokerId, BrokerEpoch>,
+    node: Option<BrokerConfig>,
+    layers: (Settings, Settings),
+    fixed: Settings,
+    /// Whether something could not be done then.
+    is_behind: bool,
+}
+
+/// How a topic differs from what was seen.
+struct Changed<'a> {
+    topic: &'a Arc<controller::Topic>,
+    /// Partitions by number that differ.
+    indexes: Vec<usize>,
+    /// Its settings, where they differ.
+    config: Option<Arc<LogConfig>>,
 }
 
 /// What the partitions are to be: what exists, under which settings, and what time it is.
@@ -101,6 +126,16 @@ impl Wanted<'_> {
     }
 }
 
+impl Seen {
+    /// The settings of a topic that did not change: those of a partition that is here, or the same read again.
+    fn log_config(&self, topic: &controller::Topic) -> Arc<LogConfig> {
+        let (node, cluster) = (&self.layers.0, &self.layers.1);
+        let layers = Layers { node, cluster, fixed: &self.fixed };
+        let expiry = self.node.as_ref().map_or(i64::MAX, |node| node.producer_expiry_ms);
+        Arc::new(LogConfig { topic: TopicConfig::read(&layers, &topic.settings), producer_expiry_ms: expiry })
+    }
+}
+
 /// The offsets that the last run noted.
 struct Noted {
     shutdown: Shutdown,
@@ -113,7 +148,14 @@ struct Noted {
 impl Partitions {
     /// The partitions in `folder`, none of them open yet.
     pub fn new(me: BrokerId, folder: Arc<DataFolder>) -> Partitions {
-        Partitions { me, folder, table: RwLock::default(), proposals: Arc::default(), changing: Mutex::new(()) }
+        Partitions {
+            me,
+            folder,
+            table: RwLock::default(),
+            replication: Replication::default(),
+            offsets_moved: Notify::new(),
+            changing: Mutex::default(),
+        }
     }
 
     /// The topics as they are now.
@@ -121,9 +163,14 @@ impl Partitions {
         Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The ISRs that leaders here propose.
-    pub fn proposals(&self) -> &Arc<IsrProposals> {
-        &self.proposals
+    /// What leaders here propose, whom this node follows, and who waits here to copy.
+    pub fn replication(&self) -> &Replication {
+        &self.replication
+    }
+
+    /// Waits until a partition of the offsets topic has another leader, or may have.
+    pub async fn offsets_moved(&self) {
+        self.offsets_moved.notified().await;
     }
 
     /// Opens everything that the image gives to this node. Blocks; to be called once, before [`Partitions::follow`].
@@ -170,29 +217,31 @@ impl Partitions {
     }
 
     fn change(&self, wanted: &Wanted<'_>, noted: &Noted) -> Result<(), PartitionsError> {
-        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let tick = wanted.clock.tick();
+        let mut seen = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = self.change_seen(&mut seen, wanted);
         let old = self.table();
-        let node = BrokerConfig::read(&wanted.layers);
-        let (opened, outcome) = self.open_missing(wanted, &old, &node, noted);
-        let active = wanted.active();
-        let mut new = Table::default();
-        for topic in wanted.image.topics() {
-            let before = old.by_id.get(&topic.id);
-            let config = wanted.log_config(&topic.settings, node.producer_expiry_ms);
-            let partitions = (0..).zip(&topic.partitions).map(|(index, partition)| {
-                let present = before.and_then(|before| before.partition(index)).or_else(|| opened.get(&(topic.id, index)))?;
-                present.assigned(tick, assignment_of(partition, &active));
-                present.configure(tick, &config);
-                Some(Arc::clone(present))
-            });
-            let entry = Arc::new(Topic { name: topic.name.clone(), id: topic.id, partitions: partitions.collect() });
-            new.by_name.insert(topic.name.clone(), Arc::clone(&entry));
-            new.by_id.insert(topic.id, entry);
+        let (opened, outcome) = self.open_missing(&changed, &old, &seen, wanted.clock, noted);
+        seen.is_behind = outcome.is_err();
+        let gone = self.change_table(&mut seen, wanted, &changed, &opened, &old);
+        let (table, tick) = (self.table(), wanted.clock.tick());
+        for Changed { topic, indexes, config } in &changed {
+            let Some(entry) = table.by_id.get(&topic.id) else { continue };
+            for (i, partition) in entry.partitions.iter().enumerate().filter_map(|(i, partition)| Some((i, partition.as_ref()?))) {
+                if let Some(config) = config {
+                    partition.configure(tick, config);
+                }
+                if indexes.binary_search(&i).is_ok()
+                    && let Some(wanted) = topic.partitions.get(i)
+                {
+                    partition.assigned(tick, assignment_of(wanted, &seen.active));
+                    self.replication.leaders.follow(partition);
+                }
+            }
+            if topic.name.as_str() == OFFSETS_TOPIC {
+                self.offsets_moved.notify_one();
+            }
         }
-        let gone: Vec<_> = old.by_id.values().filter(|topic| !new.by_id.contains_key(&topic.id)).cloned().collect();
-        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
-        for partition in gone.iter().flat_map(|topic| topic.partitions.iter().flatten()) {
+        for partition in gone {
             if let Some(log) = partition.take_log() {
                 log.delete()?.run()?;
             }
@@ -200,27 +249,127 @@ impl Partitions {
         outcome
     }
 
-    /// Opens the logs of partitions that are new here, several at a time, and returns those that opened.
-    fn open_missing(&self, wanted: &Wanted<'_>, old: &Table, node: &BrokerConfig, noted: &Noted) -> (Opened, Result<(), PartitionsError>) {
-        let mut missing = Vec::new();
+    /// What differs from what was seen, which is what is wanted from here on.
+    fn change_seen<'a>(&self, seen: &mut Seen, wanted: &Wanted<'a>) -> Vec<Changed<'a>> {
+        let active = wanted.active();
+        let others = std::mem::take(&mut seen.is_behind) || seen.active != active;
+        seen.active = active;
+        let settings_moved = seen.node.is_none() || seen.layers.0 != *wanted.layers.node || seen.layers.1 != *wanted.layers.cluster;
+        if settings_moved {
+            seen.fixed = wanted.layers.fixed.clone();
+            seen.layers = (wanted.layers.node.clone(), wanted.layers.cluster.clone());
+        }
+        let node = match seen.node.take() {
+            Some(node) if !settings_moved => node,
+            Some(_) | None => BrokerConfig::read(&wanted.layers),
+        };
+        let mut changed = Vec::new();
         for topic in wanted.image.topics() {
+            let before = seen.topics.get(&topic.id);
+            if !others && !settings_moved && before.is_some_and(|before| Arc::ptr_eq(before, topic)) {
+                continue;
+            }
+            let same = |i: usize, partition: &Arc<controller::Partition>| {
+                !others && before.and_then(|before| before.partitions.get(i)).is_some_and(|before| Arc::ptr_eq(before, partition))
+            };
+            let indexes = topic.partitions.iter().enumerate().filter(|(i, partition)| !same(*i, partition)).map(|(i, _)| i).collect();
+            let same_settings = !settings_moved && before.is_some_and(|before| before.settings == topic.settings);
+            let config = (!same_settings).then(|| wanted.log_config(&topic.settings, node.producer_expiry_ms));
+            changed.push(Changed { topic, indexes, config });
+        }
+        seen.topics.extend(changed.iter().map(|changed| (changed.topic.id, Arc::clone(changed.topic))));
+        seen.node = Some(node);
+        changed
+    }
+
+    /// Shows the partitions that were opened, and hides those that are not to be here any more. Returns these.
+    fn change_table(
+        &self,
+        seen: &mut Seen,
+        wanted: &Wanted<'_>,
+        changed: &[Changed<'_>],
+        opened: &Opened,
+        old: &Table,
+    ) -> Vec<Arc<Partition>> {
+        let mut gone = Vec::new();
+        let mut entries = Vec::new();
+        for Changed { topic, .. } in changed {
             let before = old.by_id.get(&topic.id);
-            let new = (0..).zip(&topic.partitions).filter(|(index, partition)| {
-                partition.replicas.contains(&self.me) && before.is_none_or(|before| before.partition(*index).is_none())
+            let partitions: Vec<Option<Arc<Partition>>> = (0..)
+                .zip(&topic.partitions)
+                .map(|(index, partition)| {
+                    let present = before.and_then(|before| before.partition(index)).or_else(|| opened.get(&(topic.id, index)));
+                    if !partition.replicas.contains(&self.me) {
+                        gone.extend(present.cloned());
+                        return None;
+                    }
+                    present.cloned()
+                })
+                .collect();
+            let is_same = |a: &Option<Arc<Partition>>, b: &Option<Arc<Partition>>| match (a, b) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            let same = before.is_some_and(|before| {
+                before.partitions.len() == partitions.len() && before.partitions.iter().zip(&partitions).all(|(a, b)| is_same(a, b))
             });
-            let mut config = None;
-            for (index, partition) in new {
-                let config = config.get_or_insert_with(|| wanted.log_config(&topic.settings, node.producer_expiry_ms));
+            if !same {
+                entries.push(Arc::new(Topic { name: topic.name.clone(), id: topic.id, partitions }));
+            }
+        }
+        let removed: Vec<TopicId> = match seen.topics.len() == wanted.image.topics().len() {
+            true => Vec::new(),
+            false => seen.topics.keys().filter(|id| wanted.image.topic_by_id(**id).is_none()).copied().collect(),
+        };
+        if entries.is_empty() && removed.is_empty() {
+            return gone;
+        }
+        let mut new = Table { by_name: old.by_name.clone(), by_id: old.by_id.clone() };
+        for id in removed {
+            seen.topics.remove(&id);
+            if let Some(topic) = new.by_id.remove(&id) {
+                new.by_name.remove(&topic.name);
+                gone.extend(topic.partitions.iter().flatten().cloned());
+            }
+        }
+        for entry in entries {
+            new.by_name.insert(entry.name.clone(), Arc::clone(&entry));
+            new.by_id.insert(entry.id, entry);
+        }
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        gone
+    }
+
+    /// Opens the logs of partitions that are new here, several at a time, and returns those that opened.
+    fn open_missing(
+        &self,
+        changed: &[Changed<'_>],
+        old: &Table,
+        seen: &Seen,
+        clock: &dyn Clock,
+        noted: &Noted,
+    ) -> (Opened, Result<(), PartitionsError>) {
+        let mut missing = Vec::new();
+        for Changed { topic, indexes, config } in changed {
+            let before = old.by_id.get(&topic.id);
+            let mut shared = config.clone();
+            for i in indexes {
+                let Some((index, partition)) = i32::try_from(*i).ok().zip(topic.partitions.get(*i)) else { continue };
+                let is_here = before.is_some_and(|before| before.partition(index).is_some());
+                if is_here || !partition.replicas.contains(&self.me) {
+                    continue;
+                }
+                let config = shared.get_or_insert_with(|| seen.log_config(topic));
                 missing.push((topic, index, partition, Arc::clone(config)));
             }
         }
         let workers = std::thread::available_parallelism().map_or(1, usize::from).min(missing.len());
         let (next, opened) = (AtomicUsize::new(0), Mutex::new(Opened::new()));
-        let active = wanted.active();
         let work = || -> Result<(), PartitionsError> {
             let mut outcome = Ok(());
             while let Some((topic, index, partition, config)) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                match self.open_one((topic, *index, assignment_of(partition, &active)), config, node, wanted.clock, noted) {
+                match self.open_one((topic, *index, assignment_of(partition, &seen.active)), config, seen, clock, noted) {
                     Ok(made) => drop(opened.lock().unwrap_or_else(PoisonError::into_inner).insert((topic.id, *index), made)),
                     Err(error) => outcome = outcome.and(Err(error)),
                 }
@@ -242,7 +391,7 @@ impl Partitions {
         &self,
         (topic, index, assignment): (&controller::Topic, i32, Assignment),
         config: &Arc<LogConfig>,
-        node: &BrokerConfig,
+        seen: &Seen,
         clock: &dyn Clock,
         noted: &Noted,
     ) -> Result<Arc<Partition>, PartitionsError> {
@@ -252,10 +401,11 @@ impl Partitions {
         let opened = OpenAs { shutdown: noted.shutdown, recovery_point: at(&noted.recovery), log_start: at(&noted.starts) };
         let mut log = Log::open(self.folder.partition(&tp), tp.clone(), topic.id, Arc::clone(config), opened, clock.wall())?;
         log.set_cleaned_to(at(&noted.cleaned));
-        let rules = ReplicaRules { min_in_sync: config.topic.min_insync_replicas, lag_ms_max: node.replica_lag_ms_max };
+        let lag_ms_max = seen.node.as_ref().map_or(u64::MAX, |node| node.replica_lag_ms_max);
+        let rules = ReplicaRules { min_in_sync: config.topic.min_insync_replicas, lag_ms_max };
         let marks = LogMarks { start: log.start(), high_watermark: at(&noted.marks), end: log.end() };
         let replica = Replica::new(self.me, clock.tick(), assignment, rules, marks);
-        Ok(Arc::new(Partition::new(log, replica, Arc::clone(&self.proposals))))
+        Ok(Arc::new(Partition::new(log, replica, Arc::clone(&self.replication.proposals))))
     }
 
     /// Notes how far each log is on the disk, where it begins and how far it is committed, so that the next start reads little again.

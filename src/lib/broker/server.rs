@@ -27,6 +27,7 @@ use super::node::Node;
 use super::partitions::PartitionsError;
 use super::peers;
 use super::quorum::{self, Reachable};
+use super::replication;
 
 /// How long open connections may take to finish what they are answering when the node stops.
 const STOP_GRACE: Duration = Duration::from_millis(300);
@@ -185,6 +186,7 @@ impl Server {
         tasks.spawn(background::compaction(node.clone()));
         tasks.spawn(background::checkpoints(node.clone()));
         tasks.spawn(groups::run(node.clone()));
+        tasks.spawn(replication::run(node.clone()));
         tasks.spawn(accept(listener, node.clone(), server.connections.clone()));
         Ok(server)
     }

@@ -143,7 +143,6 @@ pub fn read(error: &PartitionReadError) -> ErrorCode {
 }
 
 /// Why records were not deleted.
-#[allow(dead_code)] // until key 21 has its handler
 pub fn delete_records(error: &DeleteRecordsError) -> ErrorCode {
     match error {
         DeleteRecordsError::Refused(error) => not_leading(error),

@@ -44,6 +44,16 @@ pub struct BrokerConfig {
     pub producer_expiry_ms: i64,
     /// When a follower that has not caught up leaves the ISR.
     pub replica_lag_ms_max: u64,
+    /// The most that a follower asks for of one partition, in bytes.
+    pub replica_fetch_bytes_max: i32,
+    /// The most that a follower asks for at once, in bytes.
+    pub replica_fetch_response_bytes_max: i32,
+    /// What a follower waits for, in bytes.
+    pub replica_fetch_bytes_min: i32,
+    /// How long a follower waits for that.
+    pub replica_fetch_wait_ms: i32,
+    /// The longest rest of a follower after a failure.
+    pub replica_fetch_backoff_ms: u64,
     /// How long a new group waits for more members.
     pub group_initial_rebalance_delay_ms: u64,
     /// The shortest session timeout.
@@ -129,6 +139,11 @@ impl BrokerConfig {
             cleaner_rest_ms: ms("log.cleaner.backoff.ms"),
             producer_expiry_ms: number("producer.id.expiration.ms"),
             replica_lag_ms_max: ms("replica.lag.time.max.ms"),
+            replica_fetch_bytes_max: int("replica.fetch.max.bytes"),
+            replica_fetch_response_bytes_max: int("replica.fetch.response.max.bytes"),
+            replica_fetch_bytes_min: int("replica.fetch.min.bytes"),
+            replica_fetch_wait_ms: int("replica.fetch.wait.max.ms"),
+            replica_fetch_backoff_ms: ms("replica.fetch.backoff.ms"),
             group_initial_rebalance_delay_ms: ms("group.initial.rebalance.delay.ms"),
             group_session_ms_min: int("group.min.session.timeout.ms"),
             group_session_ms_max: int("group.max.session.timeout.ms"),

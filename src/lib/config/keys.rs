@@ -242,6 +242,7 @@ pub static KEYS: &[Key] = table! {
     Broker "queued.max.requests" Int = "500", FROM_1, fixed; "Waiting requests at most."
     Broker "quota.window.num" Int = "11", FROM_1, fixed; "How many windows a quota looks at."
     Broker "quota.window.size.seconds" Int = "1", FROM_1, fixed; "The length of a quota's window, in seconds."
+    Broker "replica.fetch.backoff.ms" Int = "1000", FROM_0, fixed; "The longest rest of a follower after a fetch that failed, in milliseconds."
     Broker "replica.fetch.max.bytes" Int = "1048576", FROM_0, fixed; "Bytes that a follower asks for of one partition."
     Broker "replica.fetch.min.bytes" Int = "1", ANY, fixed; "Bytes that a follower waits for."
     Broker "replica.fetch.response.max.bytes" Int = "10485760", FROM_0, fixed; "Bytes that a follower asks for at once."

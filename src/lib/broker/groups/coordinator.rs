@@ -2,20 +2,24 @@
 //! must never know what a request means.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, oneshot};
 
 use crate::group::{AppendFailure, AppendId, Effect, Event, Groups, Record, Reply, Ticket};
 use crate::log::ValidBatch;
-use crate::replica::{Acks, Outcome};
+use crate::replica::{Acks, Outcome, Refusal};
 use crate::types::{Clock as _, LeaderEpoch, Tick};
 use crate::wire::records::{BatchBuilder, BatchOptions};
 
 use super::super::node::Node;
 use super::super::partition::{Partition, WriteError, Written};
 use super::{Unavailable, patiently, replay, rules};
+
+/// How long a new leader's coordinator waits before it looks again whether its log is committed, in milliseconds.
+const SETTLE_MS: u64 = 100;
 
 /// One coordinator, over one leadership of its partition.
 pub(super) struct Coordinator {
@@ -27,28 +31,54 @@ pub(super) struct Coordinator {
 }
 
 struct State {
+    /// Another node leads the partition by now, or this one anew: nobody is to be told anything from here.
+    is_retired: bool,
     groups: Groups,
     waiting: BTreeMap<Ticket, oneshot::Sender<Reply>>,
     last_ticket: Ticket,
 }
 
 impl Coordinator {
-    /// Begins to read the partition.
+    /// Begins to read the partition, once everything that was written under earlier leaders is committed: a commit that one of them
+    /// acknowledged is among that, though this node may not know it yet, and what is not must not be shown before it is.
     pub(super) fn begin(node: &Arc<Node>, partition: &Arc<Partition>, leader_epoch: LeaderEpoch) -> Arc<Coordinator> {
         let (partition, state, has_loaded) = (partition.clone(), OnceLock::new(), Notify::new());
         let coordinator = Arc::new(Coordinator { partition, leader_epoch, state, has_loaded });
-        let (node, made) = (node.clone(), coordinator.clone());
-        tokio::task::spawn_blocking(move || made.load(&node));
+        // A node that is gone meanwhile is not held by this.
+        let (node, made) = (Arc::downgrade(node), coordinator.clone());
+        tokio::spawn(async move {
+            let leads = made.settle(&node).await;
+            let Some(node) = node.upgrade() else { return };
+            let _ = tokio::task::spawn_blocking(move || made.load(&node, leads)).await;
+        });
         coordinator
     }
 
-    fn load(self: Arc<Self>, node: &Arc<Node>) {
-        let state = replay::groups_in(&self.partition, Arc::new(rules(&node.settings()))).map(|mut groups| {
+    /// Waits until all that the log holds now is committed. Returns whether this node leads it that long.
+    async fn settle(&self, node: &Weak<Node>) -> bool {
+        let Ok(marks) = self.partition.marks(Some(self.leader_epoch)) else { return false };
+        while self.partition.high_watermark() < marks.log_end {
+            let Some(tick) = node.upgrade().map(|node| node.clock.tick()) else { return false };
+            match self.partition.committed(marks.log_end, tick, tick.plus_ms(SETTLE_MS)).await {
+                Outcome::Committed | Outcome::TimedOut => (),
+                Outcome::TooFewInSync => tokio::time::sleep(Duration::from_millis(SETTLE_MS)).await,
+                Outcome::LeaderChanged => return false,
+            }
+            if self.partition.marks(Some(self.leader_epoch)).is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn load(self: Arc<Self>, node: &Arc<Node>, leads: bool) {
+        let groups = if leads { replay::groups_in(&self.partition, Arc::new(rules(&node.settings()))) } else { None };
+        let state = groups.map(|mut groups| {
             let mut effects = Vec::new();
             groups.replayed(node.now(), &mut effects);
             assert!(effects.is_empty(), "nobody has asked for anything yet");
             node.groups.show(groups.next_deadline());
-            Mutex::new(State { groups, waiting: BTreeMap::new(), last_ticket: 0 })
+            Mutex::new(State { is_retired: false, groups, waiting: BTreeMap::new(), last_ticket: 0 })
         });
         if state.is_none() {
             node.groups.forget(&self);
@@ -60,6 +90,19 @@ impl Coordinator {
     /// Whether it is over this partition in this leadership.
     pub(super) fn is_over(&self, partition: &Arc<Partition>, leader_epoch: LeaderEpoch) -> bool {
         Arc::ptr_eq(&self.partition, partition) && self.leader_epoch == leader_epoch
+    }
+
+    /// Whether the partition is still led here, under the epoch that this coordinator is of.
+    pub(super) fn is_present(&self) -> bool {
+        self.partition.marks(Some(self.leader_epoch)).is_ok()
+    }
+
+    /// Ends it: who waits looks for the next one.
+    pub(super) fn retire(&self) {
+        if let Some(mut state) = self.lock() {
+            state.is_retired = true;
+            state.waiting.clear();
+        }
     }
 
     /// Waits until the partition is read.
@@ -92,6 +135,9 @@ impl Coordinator {
         let receiver = {
             let mut guard = self.lock().ok_or(Unavailable::Unreadable)?;
             let state = &mut *guard;
+            if state.is_retired {
+                return Err(Unavailable::NotCoordinator);
+            }
             state.last_ticket += 1;
             let ticket = state.last_ticket;
             match self.steps(node, state, event(ticket), Some(ticket)) {
@@ -109,7 +155,7 @@ impl Coordinator {
 
     /// Takes in what nobody waits for.
     pub(super) fn drive(self: &Arc<Self>, node: &Arc<Node>, event: Event) {
-        if let Some(mut state) = self.lock() {
+        if let Some(mut state) = self.lock().filter(|state| !state.is_retired) {
             self.steps(node, &mut state, event, None);
         }
     }
@@ -145,7 +191,7 @@ impl Coordinator {
             }
         }
         let batch = ValidBatch::trusted(Bytes::from(builder.finish())).expect("our own batch is well-formed");
-        match self.partition.append(&batch, Acks::All, tick, wall) {
+        match self.partition.append_under(Some(self.leader_epoch), &batch, Acks::All, tick, wall) {
             Ok(Written { committed: true, flush: None, .. }) => Some(Event::Committed(id)),
             Ok(written) => {
                 let deadline = tick.plus_ms(node.settings().offsets_commit_timeout_ms);
@@ -181,8 +227,15 @@ impl Coordinator {
 
 fn failure(error: &WriteError) -> AppendFailure {
     match error {
-        WriteError::Refused(_) => AppendFailure::NotReplicated,
+        WriteError::Refused(Refusal::TooFewInSync { .. }) => AppendFailure::NotReplicated,
         WriteError::Append(_) => AppendFailure::Storage,
-        WriteError::Gone => AppendFailure::NotLeader,
+        WriteError::Refused(
+            Refusal::NotLeader { .. }
+            | Refusal::Fenced { .. }
+            | Refusal::UnknownEpoch { .. }
+            | Refusal::StaleReplica { .. }
+            | Refusal::MarkBehind { .. },
+        )
+        | WriteError::Gone => AppendFailure::NotLeader,
     }
 }

@@ -69,8 +69,25 @@ impl GroupCoordinators {
             return Ok(known.clone());
         }
         let made = Coordinator::begin(node, partition, marks.leader_epoch);
-        open.insert(index, made.clone());
+        let before = open.insert(index, made.clone());
+        drop(open);
+        if let Some(before) = before {
+            before.retire();
+        }
         Ok(made)
+    }
+
+    /// Ends the coordinators whose partitions are led elsewhere by now, or here anew.
+    fn retire(&self) {
+        let mut gone = Vec::new();
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, known| {
+            let stays = known.is_present();
+            if !stays {
+                gone.push(Arc::clone(known));
+            }
+            stays
+        });
+        gone.iter().for_each(|coordinator| coordinator.retire());
     }
 
     /// A coordinator that could not load is made anew by the next request.
@@ -164,7 +181,14 @@ pub async fn run(node: Arc<Node>) {
         node.groups.armed.store(next.as_ms(), Ordering::SeqCst);
         let sleep = Duration::from_millis(next.ms_since(node.clock.tick()));
         // Woken early, it looks again; woken in time, it acts.
-        let _ = tokio::time::timeout(sleep, node.groups.wake.notified()).await;
+        tokio::select! {
+            _ = tokio::time::timeout(sleep, node.groups.wake.notified()) => (),
+            () = node.partitions.offsets_moved() => {
+                node.groups.retire();
+                // Those over partitions that are led here now begin to load.
+                node.coordinators();
+            }
+        }
         let now = node.clock.tick();
         for coordinator in node.groups.all() {
             if coordinator.next_deadline().is_some_and(|at| at <= now) {

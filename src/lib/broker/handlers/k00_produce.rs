@@ -1,14 +1,15 @@
 //! Key 0, Produce: each partition's batch is checked whole, appended, and answered as far as `acks` asks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::controller::Broker;
 use crate::log::{InvalidBatch, validate};
 use crate::replica::Acks;
-use crate::types::{Offset, Tick, TopicId, TopicName};
+use crate::types::{BrokerId, Offset, Tick, TopicId, TopicName};
 use crate::wire::api::k00_produce::{
-    ProduceRequest, ProduceResponse, RequestPartitionData, ResponseCurrentLeader, ResponsePartitionResponse, ResponseRecordError,
-    ResponseTopic,
+    ProduceRequest, ProduceResponse, RequestPartitionData, ResponseCurrentLeader, ResponseNodeEndpoint, ResponsePartitionResponse,
+    ResponseRecordError, ResponseTopic,
 };
 use crate::wire::error::ErrorCode;
 use crate::wire::records::BatchView;
@@ -71,7 +72,12 @@ pub fn begin(cx: &Arc<Context>, version: i16, request: ProduceRequest) -> Step<P
         // Nobody reads an answer; a closed connection makes the client look for what is wrong.
         Ok(Acks::None) if failed => Step::Close,
         Ok(Acks::None) => Step::Silent,
-        _ if waiting.is_empty() => Step::Done(Answer::from(response)),
+        _ if waiting.is_empty() => {
+            if failed {
+                response.node_endpoints = endpoints(cx, &response);
+            }
+            Step::Done(Answer::from(response))
+        }
         Ok(acks) => {
             let deadline = now.plus_ms(u64::try_from(request.timeout_ms).unwrap_or(0));
             Step::Later(Box::pin(finish(Arc::clone(cx), response, waiting, acks, deadline)))
@@ -205,6 +211,22 @@ fn answer_of(written: &Written) -> ResponsePartitionResponse {
     }
 }
 
+/// Where the leaders are that an answer names (KIP-951).
+fn endpoints(cx: &Context, response: &ProduceResponse) -> Vec<ResponseNodeEndpoint> {
+    let answers = response.responses.iter().flat_map(|topic| &topic.partition_responses);
+    let leaders: BTreeSet<BrokerId> = answers.filter_map(|answer| BrokerId::new(answer.current_leader.leader_id)).collect();
+    if leaders.is_empty() {
+        return Vec::new();
+    }
+    let image = cx.node.image();
+    let known = leaders.iter().filter_map(|id| image.broker(*id));
+    let endpoint = |broker: &Broker| {
+        let (host, port) = cx.address_of(broker.id, &image);
+        ResponseNodeEndpoint { node_id: broker.id.get(), host, port: i32::from(port), rack: broker.rack.clone() }
+    };
+    known.map(endpoint).collect()
+}
+
 /// Waits for the disk and for the other replicas.
 async fn finish(
     cx: Arc<Context>,
@@ -226,10 +248,15 @@ async fn finish(
         if acks == Acks::All && code == ErrorCode::None {
             code = to_wire::outcome(on.committed(end, cx.node.clock().tick(), deadline).await);
         }
+        let leader = if code == ErrorCode::NotLeaderOrFollower { on.leader() } else { None };
         let place = response.responses.get_mut(topic).and_then(|topic| topic.partition_responses.get_mut(partition));
         if let Some(answer) = place.filter(|_| code.is_error()) {
             *answer = ResponsePartitionResponse { index: answer.index, ..refused(code) };
+            if let Some((leader, epoch)) = leader {
+                answer.current_leader = ResponseCurrentLeader { leader_id: leader.get(), leader_epoch: epoch.get() };
+            }
         }
     }
+    response.node_endpoints = endpoints(&cx, &response);
     Answer::from(response)
 }

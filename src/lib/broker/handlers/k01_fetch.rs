@@ -1,24 +1,27 @@
 //! Key 1, Fetch: finds where the batches lie; what is not there yet is waited for. No record byte is read here unless there are few.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::controller::Broker;
 use crate::os::FileSlice;
 use crate::replica::Refusal;
 use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, Offset, Tick};
 use crate::wire::api::k01_fetch::{
     FetchRequest, FetchResponse, RequestPartition, ResponseAbortedTransaction, ResponseCurrentLeader, ResponseDivergingEpoch,
-    ResponsePartition, ResponseTopic,
+    ResponseNodeEndpoint, ResponsePartition, ResponseTopic,
 };
 use crate::wire::codec::Records;
 use crate::wire::error::ErrorCode;
 
 use super::super::context::Context;
 use super::super::dispatch::{Answer, Step};
-use super::super::partition::{Copying, Isolation, Look, Partition, PartitionReadError, ReadAsk, ReadGot};
+use super::super::partition::{Copying, Isolation, Look, Partition, PartitionReadError, ReadAsk, ReadGot, Reader};
 use super::super::partitions::Table;
+use super::super::replication::Parked;
 use super::super::sessions::{FetchContext, FetchSessions, TopicRef};
 use super::super::to_wire;
 
@@ -39,21 +42,21 @@ struct Fetch {
     bytes_min: usize,
     bytes_max: usize,
     isolation: Isolation,
-    /// The node that copies, where it is one.
-    by: Option<Replica>,
+    by: Reader,
 }
 
-/// A node that copies, and its registration.
-#[derive(Clone, Copy)]
-struct Replica {
-    id: BrokerId,
-    broker_epoch: Option<BrokerEpoch>,
-}
-
-/// Who copies, where the request is a replica's.
-fn replica_of(_cx: &Context, request: &FetchRequest) -> Option<Replica> {
-    let id = BrokerId::new(request.replica_id.max(request.replica_state.replica_id))?;
-    Some(Replica { id, broker_epoch: BrokerEpoch::new(request.replica_state.replica_epoch) })
+/// Who reads. How far a replica is counts only from a node that has proven which one it is: clients can name any.
+fn reader_of(cx: &Context, request: &FetchRequest, at: Tick) -> Reader {
+    match (BrokerId::new(request.replica_id.max(request.replica_state.replica_id)), cx.peer) {
+        (None, _) => Reader::Consumer,
+        (Some(id), Some(peer)) if id == peer => Reader::Replica(Copying {
+            id,
+            broker_epoch: BrokerEpoch::new(request.replica_state.replica_epoch),
+            log_start: None,
+            look: Look::First { at },
+        }),
+        (Some(id), _) => Reader::Claims(id),
+    }
 }
 
 /// What one try came to.
@@ -102,9 +105,14 @@ pub fn begin(cx: &Arc<Context>, version: i16, mut request: FetchRequest) -> Step
         bytes_min: usize::try_from(request.min_bytes).unwrap_or(0),
         bytes_max: usize::try_from(request.max_bytes).unwrap_or(0).min(broker_max),
         isolation,
-        by: replica_of(cx, &request),
+        by: reader_of(cx, &request, now),
     };
-    let tried = fetch.attempt(&cx.node.partitions.table(), Look::First);
+    if let Reader::Replica(Copying { id, .. }) = fetch.by
+        && request.max_wait_ms == 0
+    {
+        cx.node.partitions.replication().parked.release(id);
+    }
+    let tried = fetch.attempt(&cx.node.partitions.table());
     let waits = 0 < request.max_wait_ms && tried.hopeful && !tried.urgent && tried.bytes_len < fetch.bytes_min;
     if !waits {
         return Step::Done(fetch.answer(tried));
@@ -172,15 +180,19 @@ impl Fetch {
     }
 
     /// Looks at every partition once, in order, within the limits.
-    fn attempt(&self, table: &Table, look: Look) -> Tried {
+    fn attempt(&self, table: &Table) -> Tried {
         let wanted = &self.context.wanted;
         let mut tried = Tried { parts: Vec::with_capacity(wanted.len()), bytes_len: 0, urgent: false, hopeful: false };
         for (topic, asked) in wanted {
             let part = match self.find(table, topic, asked.partition) {
-                Err(code) => Part::Unknown(code),
+                Err(code) => {
+                    // A replica comes again soon: the topic is new, and this node is about to hear of it.
+                    tried.urgent |= matches!(self.by, Reader::Replica(_));
+                    Part::Unknown(code)
+                }
                 Ok(partition) => {
                     tried.hopeful = true;
-                    match partition.read(&self.ask(asked, tried.bytes_len, look)) {
+                    match partition.read(&self.ask(asked, tried.bytes_len)) {
                         Ok(got) => Part::Got(Box::new(got)),
                         Err(error) => Part::Refused(error),
                     }
@@ -190,7 +202,7 @@ impl Fetch {
                 Part::Unknown(_) => (),
                 Part::Refused(_) => tried.urgent = true,
                 Part::Got(got) => {
-                    tried.urgent |= got.diverging.is_some();
+                    tried.urgent |= got.diverging.is_some() || self.is_behind_start(asked, got);
                     tried.bytes_len += got.slice.as_ref().map_or(0, |slice| slice.bytes_len);
                 }
             }
@@ -199,19 +211,23 @@ impl Fetch {
         tried
     }
 
-    fn ask(&self, asked: &RequestPartition, bytes_before: usize, look: Look) -> ReadAsk {
+    /// Whether a replica that waits for records has some to delete instead. Not at its first look: it may be told so and yet be unable to.
+    fn is_behind_start(&self, asked: &RequestPartition, got: &ReadGot) -> bool {
+        let waits = matches!(self.by, Reader::Replica(Copying { look: Look::Again, .. }));
+        waits && 0 <= asked.log_start_offset && asked.log_start_offset < got.log_start.get()
+    }
+
+    fn ask(&self, asked: &RequestPartition, bytes_before: usize) -> ReadAsk {
         let left = self.bytes_max.saturating_sub(bytes_before);
         ReadAsk {
             from: asked.fetch_offset,
             bytes_max: left.min(usize::try_from(asked.partition_max_bytes).unwrap_or(0)),
             first_batch_always: bytes_before == 0,
             isolation: self.isolation,
-            by: self.by.map(|Replica { id, broker_epoch }| Copying {
-                id,
-                broker_epoch,
-                log_start: Offset::new(asked.log_start_offset),
-                look,
-            }),
+            by: match self.by {
+                Reader::Replica(copying) => Reader::Replica(Copying { log_start: Offset::new(asked.log_start_offset), ..copying }),
+                other @ (Reader::Consumer | Reader::Claims(_)) => other,
+            },
             // Anything below zero is "none": −1 by the protocol, −2 by Kafka's leniency.
             epoch: LeaderEpoch::new(asked.current_leader_epoch),
             last_epoch: LeaderEpoch::new(asked.last_fetched_epoch),
@@ -220,20 +236,27 @@ impl Fetch {
     }
 
     /// Tries again whenever there may be more, and answers what there is at the deadline.
-    async fn wait(self, deadline: Tick) -> Answer<FetchResponse> {
+    async fn wait(mut self, deadline: Tick) -> Answer<FetchResponse> {
         let wake = Arc::new(Notify::new());
+        let (cx, mut parked) = (Arc::clone(&self.cx), None);
+        if let Reader::Replica(copying) = &mut self.by {
+            copying.look = Look::Again;
+            parked = Some(cx.node.partitions.replication().parked.park(copying.id, &wake));
+        }
         let table = self.cx.node.partitions.table();
         let watched: Vec<_> =
             self.context.wanted.iter().filter_map(|(topic, asked)| self.find(&table, topic, asked.partition).ok()).collect();
+        watched.iter().for_each(|partition| partition.watch(self.by, &wake));
         let watching = Watching { wake: &wake, partitions: watched };
-        watching.partitions.iter().for_each(|partition| partition.watch(&wake));
         let timer = tokio::time::sleep(Duration::from_millis(deadline.ms_since(self.cx.node.clock().tick())));
         let mut timer = std::pin::pin!(timer);
         loop {
             // Watching began before this look, so nothing that comes after it is missed.
-            let tried = self.attempt(&self.cx.node.partitions.table(), Look::Again);
-            if !tried.hopeful || tried.urgent || self.bytes_min <= tried.bytes_len || timer.is_elapsed() {
+            let tried = self.attempt(&self.cx.node.partitions.table());
+            let is_released = parked.as_ref().is_some_and(Parked::is_released);
+            if !tried.hopeful || tried.urgent || self.bytes_min <= tried.bytes_len || timer.is_elapsed() || is_released {
                 drop(watching);
+                drop(parked);
                 return self.answer(tried);
             }
             tokio::select! {
@@ -247,8 +270,11 @@ impl Fetch {
         let FetchContext { kind, wanted } = self.context;
         let mut slices = Vec::new();
         let mut answers = Vec::with_capacity(wanted.len());
+        let mut leaders = BTreeSet::new();
         for ((topic, asked), part) in wanted.iter().zip(tried.parts) {
-            answers.push((topic.clone(), partition_answer(self.version, asked.partition, part, &mut slices)));
+            let answer = partition_answer(self.version, asked.partition, part, &mut slices);
+            leaders.extend(BrokerId::new(answer.current_leader.leader_id));
+            answers.push((topic.clone(), answer));
         }
         let session_id = match kind {
             super::super::sessions::FetchKind::Sessionless => 0,
@@ -261,8 +287,20 @@ impl Fetch {
         for (topic, answer) in answers {
             push_answer(&mut responses, topic, answer);
         }
-        Answer { response: FetchResponse { session_id, responses, ..FetchResponse::default() }, slices }
+        let node_endpoints = if leaders.is_empty() { Vec::new() } else { endpoints(&self.cx, &leaders) };
+        Answer { response: FetchResponse { session_id, responses, node_endpoints, ..FetchResponse::default() }, slices }
     }
+}
+
+/// Where the leaders are that an answer names (KIP-951).
+fn endpoints(cx: &Context, leaders: &BTreeSet<BrokerId>) -> Vec<ResponseNodeEndpoint> {
+    let image = cx.node.image();
+    let known = leaders.iter().filter_map(|id| image.broker(*id));
+    let endpoint = |broker: &Broker| {
+        let (host, port) = cx.address_of(broker.id, &image);
+        ResponseNodeEndpoint { node_id: broker.id.get(), host, port: i32::from(port), rack: broker.rack.clone() }
+    };
+    known.map(endpoint).collect()
 }
 
 /// Partitions that wake a waiting fetch, until this is dropped: also when the connection ends meanwhile.
@@ -317,7 +355,7 @@ fn partition_answer(version: i16, index: i32, part: Part, slices: &mut Vec<FileS
 
 fn refused_partition(version: i16, index: i32, error: &PartitionReadError) -> ResponsePartition {
     let mut answer = error_partition(index, to_wire::read(error));
-    if let PartitionReadError::Refused(Refusal::NotLeader { leader, epoch }) = error
+    if let PartitionReadError::Refused(Refusal::NotLeader { leader, epoch } | Refusal::Fenced { leader, current: epoch }) = error
         && CURRENT_LEADER_VERSION <= version
     {
         answer.current_leader = ResponseCurrentLeader { leader_id: leader.map_or(-1, BrokerId::get), leader_epoch: epoch.get() };

@@ -12,6 +12,9 @@ use super::super::context::Context;
 use super::super::partition::{Isolation, Partition, PartitionReadError};
 use super::super::to_wire;
 
+/// First version that tells that the end is not known yet (KIP-207).
+const NOT_AVAILABLE_VERSION: i16 = 5;
+
 /// The places that a timestamp below zero names (Kafka's `ListOffsetsRequest.java`), with the first version that may name them.
 enum Place {
     Latest,
@@ -45,7 +48,11 @@ type Found = Option<(Option<i64>, Offset, Option<LeaderEpoch>)>;
 
 /// Answers each partition once, also one that was asked twice.
 pub async fn handle(cx: &Context, version: i16, request: ListOffsetsRequest) -> ListOffsetsResponse {
-    let isolation = if request.isolation_level == 1 { Isolation::Committed } else { Isolation::Uncommitted };
+    let sees = match (cx.peer, request.isolation_level) {
+        (Some(peer), _) if peer.get() == request.replica_id => Sees::Everything,
+        (_, 1) => Sees::Client(Isolation::Committed),
+        (_, _) => Sees::Client(Isolation::Uncommitted),
+    };
     let (mut once, mut twice) = (BTreeSet::new(), BTreeSet::new());
     for topic in &request.topics {
         for partition in &topic.partitions {
@@ -71,7 +78,7 @@ pub async fn handle(cx: &Context, version: i16, request: ListOffsetsRequest) -> 
             let partition = cx.node.partitions.table().topic(&topic.name).and_then(|topic| topic.partition(index)).cloned();
             partitions.push(match partition {
                 None => failed(index, ErrorCode::UnknownTopicOrPartition),
-                Some(partition) => answer(partition, &asked, version, isolation).await,
+                Some(partition) => answer(partition, &asked, version, sees).await,
             });
         }
         if !partitions.is_empty() {
@@ -81,12 +88,21 @@ pub async fn handle(cx: &Context, version: i16, request: ListOffsetsRequest) -> 
     response
 }
 
-async fn answer(partition: Arc<Partition>, asked: &RequestPartition, version: i16, isolation: Isolation) -> ResponsePartition {
+/// How far the one who asks may see.
+#[derive(Clone, Copy)]
+enum Sees {
+    /// A client.
+    Client(Isolation),
+    /// A node that holds a replica: all of the log.
+    Everything,
+}
+
+async fn answer(partition: Arc<Partition>, asked: &RequestPartition, version: i16, sees: Sees) -> ResponsePartition {
     let index = asked.partition_index;
     let Some(place) = Place::read(asked.timestamp, version) else { return failed(index, ErrorCode::UnsupportedVersion) };
     let known = LeaderEpoch::new(asked.current_leader_epoch);
     // A time may lie in a part of the log that is not in memory.
-    let found = tokio::task::spawn_blocking(move || find(&partition, place, known, isolation)).await;
+    let found = tokio::task::spawn_blocking(move || find(&partition, place, known, sees)).await;
     match found {
         Ok(Ok(found)) => {
             let (timestamp, offset, epoch) =
@@ -99,28 +115,43 @@ async fn answer(partition: Arc<Partition>, asked: &RequestPartition, version: i1
                 ..ResponsePartition::default()
             }
         }
-        Ok(Err(error)) => failed(index, to_wire::read(&error)),
+        Ok(Err(error)) => match to_wire::read(&error) {
+            ErrorCode::OffsetNotAvailable if version < NOT_AVAILABLE_VERSION => failed(index, ErrorCode::LeaderNotAvailable),
+            code => failed(index, code),
+        },
         Err(_) => failed(index, ErrorCode::UnknownServerError),
     }
 }
 
-fn find(partition: &Partition, place: Place, known: Option<LeaderEpoch>, isolation: Isolation) -> Result<Found, PartitionReadError> {
+fn find(partition: &Partition, place: Place, known: Option<LeaderEpoch>, sees: Sees) -> Result<Found, PartitionReadError> {
     let marks = partition.marks(known)?;
-    let upper = match isolation {
-        Isolation::Uncommitted => marks.high_watermark,
-        Isolation::Committed => marks.last_stable,
+    let upper = match sees {
+        Sees::Client(Isolation::Uncommitted) => marks.high_watermark,
+        Sees::Client(Isolation::Committed) => marks.last_stable,
+        Sees::Everything => marks.log_end,
     };
-    let timed = |found: Option<TimedOffset>| found.map(|found| (Some(found.timestamp), found.offset, found.epoch));
+    // A leader that does not know yet how far records are committed must not say that there are none (KIP-207).
+    let settled = || match sees {
+        Sees::Client(_) => partition.mark_is_settled(),
+        Sees::Everything => Ok(()),
+    };
+    let timed = |found: Option<TimedOffset>| match found {
+        Some(found) => Ok(Some((Some(found.timestamp), found.offset, found.epoch))),
+        None => settled().map(|()| None).map_err(PartitionReadError::from),
+    };
     let gone = PartitionReadError::Gone;
     match place {
-        Place::Latest => Ok(Some((None, upper, Some(marks.leader_epoch)))),
+        Place::Latest => {
+            settled()?;
+            Ok(Some((None, upper, Some(marks.leader_epoch))))
+        }
         Place::Earliest | Place::EarliestLocal => {
             let epoch = partition.with_log(|log| log.epoch_at(marks.log_start)).ok_or(gone)?;
             Ok(Some((None, marks.log_start, epoch.or(Some(marks.leader_epoch)))))
         }
-        Place::MaxTimestamp => Ok(timed(partition.with_log(|log| log.offset_of_max_time(upper)).ok_or(gone)??)),
+        Place::MaxTimestamp => timed(partition.with_log(|log| log.offset_of_max_time(upper)).ok_or(gone)??),
         Place::Tiered => Ok(None),
-        Place::Time(at) => Ok(timed(partition.with_log(|log| log.offset_for_time(at, upper)).ok_or(gone)??)),
+        Place::Time(at) => timed(partition.with_log(|log| log.offset_for_time(at, upper)).ok_or(gone)??),
     }
 }
 
