@@ -163,8 +163,11 @@ impl Node {
     /// The process ends as it stands.
     pub fn end(&mut self) {
         let Some(run) = self.run.take() else { return };
-        self.tails = run.parts.iter().map(|(index, part)| (*index, part.log.end())).collect();
-        self.shutdown = Shutdown::ProcessDied;
+        // A process that ended before it opened its logs leaves them as the one before did.
+        self.tails.extend(run.parts.iter().map(|(index, part)| (*index, part.log.end())));
+        if !run.parts.is_empty() {
+            self.shutdown = Shutdown::ProcessDied;
+        }
     }
 
     /// A poll, every ten milliseconds of the node's own clock.
