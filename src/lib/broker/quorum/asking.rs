@@ -214,7 +214,7 @@ impl Node {
         let unknown = Refusal::UnknownTopicId { id: answer.topic };
         let outcome = match (ErrorCode::from(answer.error_code), now) {
             (ErrorCode::None, Some(now)) => Ok(now.clone()),
-            (ErrorCode::NotController, _) => Err(Refusal::NewerThanController),
+            (ErrorCode::None | ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId, _) => Err(unknown),
             (ErrorCode::FencedLeaderEpoch, Some(now)) => {
                 Err(Refusal::FencedLeaderEpoch { given: change.leader_epoch, now: now.leader_epoch })
             }
@@ -223,7 +223,8 @@ impl Node {
             }
             (ErrorCode::InvalidRequest, _) => Err(Refusal::NotTheLeader { from }),
             (ErrorCode::IneligibleReplica, _) => Err(Refusal::Ineligible { id: from, why: Ineligibility::OldEpoch }),
-            (_, _) => Err(unknown),
+            // Whatever else it is, it may be asked again.
+            (_, _) => Err(Refusal::NewerThanController),
         };
         Some(IsrAnswer { topic: answer.topic, index, outcome })
     }

@@ -21,6 +21,8 @@ use super::roles::Role;
 
 /// How often the members of the quorum are set beside the nodes that are registered, in milliseconds.
 const MEMBERS_EVERY_MS: u64 = 500;
+/// How long a refused proposal rests before it is tried again, in milliseconds.
+const PROPOSE_AGAIN_MS: u64 = 25;
 /// A task that has something to do at least every [`MEMBERS_EVERY_MS`] and was not run for so long was paused, with its process.
 const PAUSE_MS: u64 = 1_500;
 
@@ -102,24 +104,35 @@ impl Answer {
 
 /// Serves until nobody can ask any more.
 pub async fn run(node: Arc<Node>, mut queue: mpsc::Receiver<Ask>) {
+    let mut early = None;
     loop {
         let role = node.quorum.roles.role();
         if role.i_lead {
             let leases = Leases::new(node.settings().broker_session_ms);
-            let left = Term { node: &node, role, leases, leaving: BTreeSet::new() }.serve(&mut queue).await;
-            if left.is_none() {
+            let term = Term { node: &node, role, leases, leaving: BTreeSet::new() };
+            if term.serve(early.take(), &mut queue).await.is_none() {
                 return;
             }
             continue;
         }
+        if let Some(ask) = early.take() {
+            refuse(ask);
+        }
         tokio::select! {
             _ = node.quorum.roles.changed_from(role) => (),
+            // Race: the role may have changed since it was looked at, and whoever asks may have seen that: then it is not refused.
             ask = queue.recv() => match ask {
-                Some(Ask::Command { reply, .. }) => drop(reply.send(Err(ControlError::NotController))),
-                Some(Ask::Beat { reply, .. }) => drop(reply.send(Err(ControlError::NotController))),
+                Some(ask) => early = Some(ask),
                 None => return,
             },
         }
+    }
+}
+
+fn refuse(ask: Ask) {
+    match ask {
+        Ask::Command { reply, .. } => drop(reply.send(Err(ControlError::NotController))),
+        Ask::Beat { reply, .. } => drop(reply.send(Err(ControlError::NotController))),
     }
 }
 
@@ -134,7 +147,7 @@ struct Term<'a> {
 
 impl Term<'_> {
     /// Serves until the term ends; nothing where nobody can ask any more.
-    async fn serve(&mut self, queue: &mut mpsc::Receiver<Ask>) -> Option<()> {
+    async fn serve(mut self, mut early: Option<Ask>, queue: &mut mpsc::Receiver<Ask>) -> Option<()> {
         let settings = self.node.settings();
         let mut reach = self.node.peers.reach();
         // Who died before this term began has to be fenced too.
@@ -146,7 +159,11 @@ impl Term<'_> {
         loop {
             let wake = self.leases.next_deadline().unwrap_or(members_at).min(members_at).min(balance_at);
             let mut batch = Vec::new();
+            if let Some(ask) = early.take() {
+                self.take(ask, &mut batch);
+            }
             tokio::select! {
+                () = std::future::ready(()), if !batch.is_empty() => (),
                 _ = self.node.quorum.roles.changed_from(self.role) => return Some(()),
                 changed = reach.changed() => changed.ok()?,
                 () = tokio::time::sleep(Duration::from_millis(wake.ms_since(now))) => (),
@@ -313,7 +330,14 @@ impl Term<'_> {
                 Ok(Ok(_)) => (),
                 // An entry of the quorum's own came between: a registration would get the wrong epoch.
                 Ok(Err(ProposeError::Moved)) => continue,
-                Ok(Err(ProposeError::NotLeader)) => return refuse(batch, &|| ControlError::NotController),
+                // The role is about to change, or is being handed over, which may fail: then this node goes on.
+                Ok(Err(ProposeError::NotLeader)) => {
+                    let rest = Duration::from_millis(PROPOSE_AGAIN_MS);
+                    match tokio::time::timeout(rest, self.node.quorum.roles.changed_from(self.role)).await {
+                        Ok(_) => return refuse(batch, &|| ControlError::NotController),
+                        Err(_) => continue,
+                    }
+                }
                 Err(_) => return refuse(batch, &|| ControlError::Stopping),
             }
             let mut seen = self.node.metadata.watch();
