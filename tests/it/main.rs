@@ -22,6 +22,7 @@ mod peers;
 mod quorum;
 mod raw;
 mod rdkafka;
+mod replication;
 mod serve;
 mod support;
 mod tidy;
