@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod config;
 pub mod controller;
 pub mod group;
+pub mod inspect;
 pub mod log;
 pub mod os;
 pub mod raft;

@@ -16,13 +16,14 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("controller", &["types", "wire", "config"]),
     ("group", &["types", "wire", "config"]),
     ("txn", &["types", "wire", "config"]),
+    ("inspect", &["types", "os", "wire", "log"]),
     ("client", &["types", "wire"]),
     ("broker", &["types", "os", "wire", "config", "log", "replica", "raft", "controller", "group", "txn", "client"]),
     ("cluster", &["types", "os", "wire", "config", "client"]),
     ("sim", &["types", "os", "wire", "config", "log", "replica", "raft", "controller", "group", "txn"]),
 ];
 /// What the binary may name as `klog::Y`.
-const BINARY_MAY_IMPORT: &[&str] = &["types", "config", "client", "broker", "cluster"];
+const BINARY_MAY_IMPORT: &[&str] = &["types", "config", "client", "broker", "cluster", "inspect"];
 /// Modules that are pure: no clock, no thread, no order that depends on a hasher.
 const CORES: &[&str] = &["replica", "raft", "controller", "group", "txn"];
 /// Modules in which futures may be awaited.
