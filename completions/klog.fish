@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_klog_global_optspecs
-    string join \n b/brokers= X/property= profile= json no-headers q/quiet v/verbose h/help V/version
+    string join \n help-json b/brokers= X/property= profile= json no-headers q/quiet v/verbose h/help V/version
 end
 
 function __fish_klog_needs_command
@@ -27,6 +27,7 @@ end
 complete -c klog -n "__fish_klog_needs_command" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
 complete -c klog -n "__fish_klog_needs_command" -s X -l property -d 'Set a client property by Kafka\'s name' -r
 complete -c klog -n "__fish_klog_needs_command" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_needs_command" -l help-json -d 'Print all verbs and flags as JSON'
 complete -c klog -n "__fish_klog_needs_command" -l json -d 'Write one JSON object (a stream: one a line), errors included'
 complete -c klog -n "__fish_klog_needs_command" -l no-headers -d 'Leave out the header line of tables'
 complete -c klog -n "__fish_klog_needs_command" -s q -l quiet -d 'Say nothing but errors'
@@ -39,6 +40,11 @@ complete -c klog -n "__fish_klog_needs_command" -f -a "consume" -d 'Read records
 complete -c klog -n "__fish_klog_needs_command" -f -a "topic" -d 'Make, show, change and delete topics'
 complete -c klog -n "__fish_klog_needs_command" -f -a "group" -d 'Show consumer groups, and move or delete what they committed'
 complete -c klog -n "__fish_klog_needs_command" -f -a "cluster" -d 'Run local clusters of real nodes'
+complete -c klog -n "__fish_klog_needs_command" -f -a "config" -d 'Show and change the settings of brokers'
+complete -c klog -n "__fish_klog_needs_command" -f -a "mirror" -d 'Copy topics, settings, records and the positions of groups to another cluster'
+complete -c klog -n "__fish_klog_needs_command" -f -a "bench" -d 'Measure brokers: records in, records out, and how long they take'
+complete -c klog -n "__fish_klog_needs_command" -f -a "log" -d 'Look at the files of logs, and mend them, while no broker runs on them'
+complete -c klog -n "__fish_klog_needs_command" -f -a "profile" -d 'Keep brokers and client properties under a name'
 complete -c klog -n "__fish_klog_needs_command" -f -a "completions" -d 'Write the completion script of a shell'
 complete -c klog -n "__fish_klog_needs_command" -f -a "links" -d 'Make links named klog-VERB that are the verbs'
 complete -c klog -n "__fish_klog_needs_command" -f -a "man" -d 'Write the man pages into a folder'
@@ -121,22 +127,25 @@ complete -c klog -n "__fish_klog_using_subcommand consume" -l no-headers -d 'Lea
 complete -c klog -n "__fish_klog_using_subcommand consume" -s q -l quiet -d 'Say nothing but errors'
 complete -c klog -n "__fish_klog_using_subcommand consume" -s v -l verbose -d 'Explain what is done'
 complete -c klog -n "__fish_klog_using_subcommand consume" -s h -l help -d 'Print help'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s X -l property -d 'Set a client property by Kafka\'s name' -r
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -l profile -d 'Use the brokers and properties of this profile' -r
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -l json -d 'Write one JSON object (a stream: one a line), errors included'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -l no-headers -d 'Leave out the header line of tables'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s q -l quiet -d 'Say nothing but errors'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s v -l verbose -d 'Explain what is done'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -s h -l help -d 'Print help'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "create" -d 'Make topics'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "list" -d 'List topics with their records and sizes'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "describe" -d 'Show partitions, replicas, offsets and settings'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "delete" -d 'Delete topics with all their records'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "config" -d 'Show and change the settings of a topic'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "grow" -d 'Add partitions'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "trim" -d 'Delete the records before a position'
-complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow trim offsets" -f -a "offsets" -d 'Show where partitions start and end, and what is where'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "create" -d 'Make topics'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "list" -d 'List topics with their records and sizes'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "describe" -d 'Show partitions, replicas, offsets and settings'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "delete" -d 'Delete topics with all their records'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "config" -d 'Show and change the settings of a topic'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "grow" -d 'Add partitions'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "replicas" -d 'Give partitions more or fewer replicas, or other brokers'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "trim" -d 'Delete the records before a position'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "offsets" -d 'Show where partitions start and end, and what is where'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "apply" -d 'Make topics what a file says'
+complete -c klog -n "__fish_klog_using_subcommand topic; and not __fish_seen_subcommand_from create list describe delete config grow replicas trim offsets apply copy" -f -a "copy" -d 'Make a topic like another one, with its records'
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s p -l partitions -d 'How many partitions [default: the broker\'s num.partitions]' -r
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s r -l replicas -d 'How many replicas [default: the broker\'s default.replication.factor]' -r
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from create" -s c -l config -d 'A setting of the topic' -r
@@ -208,6 +217,24 @@ complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcomm
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s q -l quiet -d 'Say nothing but errors'
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s v -l verbose -d 'Explain what is done'
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from grow" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s p -l partitions -d 'Only these partitions' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s r -l replicas -d 'How many replicas each partition shall have' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l on -d 'Only on these brokers: 1,2,3' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l assign -d 'Which brokers have each partition: one list a partition, its ids joined by colons (1:2,2:3)' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l timeout -d 'How long they are waited for [default: 5m]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l regex -d 'The names are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l cancel -d 'Take moves back that are under way'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l no-wait -d 'Do not wait until the moves are done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from replicas" -s h -l help -d 'Print help'
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s o -l offset -d 'Keep from here on: N, +N, -N, end or @TIME' -r
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s p -l partitions -d 'Only these partitions' -r
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from trim" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
@@ -233,6 +260,31 @@ complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcomm
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s q -l quiet -d 'Say nothing but errors'
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s v -l verbose -d 'Explain what is done'
 complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from offsets" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -s f -l file -d 'The file, or - for stdin' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -l prune -d 'Also delete topics and settings that the file does not name'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s p -l partitions -d 'Its partitions [default: as many as the other has]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s r -l replicas -d 'Its replicas [default: as many as the other has]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s c -l config -d 'A setting of its own, besides those of the other' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -l no-records -d 'Only the topic'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -l append -d 'The topic is there already, and the records are added'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand topic; and __fish_seen_subcommand_from copy" -s h -l help -d 'Print help'
 complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
 complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -s X -l property -d 'Set a client property by Kafka\'s name' -r
 complete -c klog -n "__fish_klog_using_subcommand group; and not __fish_seen_subcommand_from list describe reset export delete forget kick" -l profile -d 'Use the brokers and properties of this profile' -r
@@ -338,6 +390,224 @@ complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subco
 complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Say nothing but errors'
 complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Explain what is done'
 complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -f -a "get" -d 'Show settings of every broker and where their values come from'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -f -a "describe" -d 'Show settings with every place that gives them a value, and what they are for'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -f -a "set" -d 'Give settings a value while the brokers run'
+complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -f -a "unset" -d 'Take values back that were set while the brokers run'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -l broker -d 'Of this broker alone' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -l broker -d 'Of this broker alone' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from describe" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -l broker -d 'Of this broker alone' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -l dry-run -d 'Only check whether it could be done'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -l broker -d 'Of this broker alone' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -l dry-run -d 'Only check whether it could be done'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand config; and __fish_seen_subcommand_from unset" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -s t -l topic -d 'Only this topic [default: all but the brokers\' own]' -r
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l groups -d 'Also what these groups committed' -r
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l name -d 'The group that holds the mirror\'s positions in the source [default: klog-mirror]' -r
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l replicas -d 'Replicas of topics that are made [default: the target\'s]' -r
+complete -c klog -n "__fish_klog_using_subcommand mirror" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand mirror" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand mirror" -s r -l regex -d 'Topics are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l follow -d 'Go on with what comes'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l dry-run -d 'Only show what would be mirrored'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand mirror" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -f -a "produce" -d 'How many records a second are stored, and when each is acknowledged'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -f -a "consume" -d 'How many records a second are read'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -f -a "latency" -d 'How long a record takes from a producer to a consumer that waits for it'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s t -l topic -d 'Use this topic and leave it there [default: one that is made and deleted]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s p -l partitions -d 'Partitions of the topic that is made [default: 1]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s r -l replicas -d 'Its replicas [default: the broker\'s]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s c -l count -d 'How many records [default: 1000000]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -l size -d 'Bytes of a value [default: 100]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -l acks -d 'Who must have a record before it counts as stored [default: all]' -r -f -a "0\t''
+1\t''
+all\t''"
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s z -l compression -d 'none, gzip, snappy, lz4 or zstd, with :LEVEL [default: none]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -l rate -d 'Records a second [default: as many as there can be]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s t -l topic -d 'Use this topic and leave it there [default: one that is made and deleted]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s p -l partitions -d 'Partitions of the topic that is made [default: 1]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s r -l replicas -d 'Its replicas [default: the broker\'s]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s c -l count -d 'How many records [default: 1000000]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -l size -d 'Bytes of a value [default: 100]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s z -l compression -d 'none, gzip, snappy, lz4 or zstd, with :LEVEL [default: none]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from consume" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s t -l topic -d 'Use this topic and leave it there [default: one that is made and deleted]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s p -l partitions -d 'Partitions of the topic that is made [default: 1]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s r -l replicas -d 'Its replicas [default: the broker\'s]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -l size -d 'Bytes of a value [default: 100]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -l acks -d 'Who must have a record before it counts as stored [default: all]' -r -f -a "0\t''
+1\t''
+all\t''"
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s c -l count -d 'How many records [default: 10000]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -l rate -d 'Records a second [default: 1000]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -f -a "dump" -d 'Write the batches in the files of logs, or their records'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -f -a "verify" -d 'Read everything and tell what is wrong: checksums, offsets, indexes, epochs'
+complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -f -a "repair" -d 'Take damage out of logs and keep every whole batch'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -s f -l format -d 'Write records in this format' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -s J -l json-lines -d 'Write records as JSON lines'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -l raw -d 'Show what brokers keep for themselves as it is stored, not decoded'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from dump" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -s y -l yes -d 'Do not ask'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -l dry-run -d 'Only show what would be done'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand log; and __fish_seen_subcommand_from repair" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -f -a "list" -d 'List profiles'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -f -a "set" -d 'Make a profile of -b and -X, or change what they name'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -f -a "unset" -d 'Take properties out of a profile'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -f -a "use" -d 'Make a profile the current one; without NAME, none'
+complete -c klog -n "__fish_klog_using_subcommand profile; and not __fish_seen_subcommand_from list set unset use delete" -f -a "delete" -d 'Delete a profile'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from unset" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from use" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand profile; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c klog -n "__fish_klog_using_subcommand completions" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, else localhost:9092]' -r
 complete -c klog -n "__fish_klog_using_subcommand completions" -s X -l property -d 'Set a client property by Kafka\'s name' -r
 complete -c klog -n "__fish_klog_using_subcommand completions" -l profile -d 'Use the brokers and properties of this profile' -r
@@ -376,8 +646,10 @@ complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcomma
 complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from config; and __fish_seen_subcommand_from append" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
 complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from config; and __fish_seen_subcommand_from subtract" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
 complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from grow" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from replicas" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
 complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from trim" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
 complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from offsets" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
+complete -c klog -n "__fish_seen_subcommand_from topic; and __fish_seen_subcommand_from copy" -f -a "(klog topic list -q --no-headers 2>/dev/null | cut -f1)"
 complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from list" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
 complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from describe" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"
 complete -c klog -n "__fish_seen_subcommand_from group; and __fish_seen_subcommand_from reset" -f -a "(klog group list -q --no-headers 2>/dev/null | cut -f1)"

@@ -1,9 +1,13 @@
 //! The one table of verbs and flags: the parser, the help, the man pages and the shell completions are all made of it.
 //! A row says what may be typed; what it means is read in `cmd/`. It must never know a broker.
 
+mod bench;
 mod cluster;
+mod config;
 mod consume;
 mod group;
+mod log;
+mod mirror;
 mod other;
 pub mod pages;
 mod produce;
@@ -19,8 +23,22 @@ use crate::exit::{Failure, Silent};
 use crate::output::{self, Talk};
 
 /// The verbs, in the order in which the help lists them.
-pub const VERBS: &[Verb] =
-    &[serve::VERB, produce::VERB, consume::VERB, topic::VERB, group::VERB, cluster::VERB, other::COMPLETIONS, other::LINKS, other::MAN];
+pub const VERBS: &[Verb] = &[
+    serve::VERB,
+    produce::VERB,
+    consume::VERB,
+    topic::VERB,
+    group::VERB,
+    cluster::VERB,
+    config::CONFIG,
+    mirror::VERB,
+    bench::VERB,
+    log::VERB,
+    config::PROFILE,
+    other::COMPLETIONS,
+    other::LINKS,
+    other::MAN,
+];
 
 /// Flags that every verb takes, before or after its name.
 const COMMON: &[Flag] = &[
@@ -238,6 +256,8 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
+        // Answered before anything is parsed: it goes without a verb.
+        .arg(Arg::new("help-json").long("help-json").action(ArgAction::SetTrue).help("Print all verbs and flags as JSON"))
         .args(COMMON.iter().map(|flag| flag.arg().global(true).help_heading("For every verb")))
         .subcommands(VERBS.iter().map(Verb::command))
 }
@@ -252,6 +272,9 @@ pub fn run(words: Vec<OsString>) -> anyhow::Result<()> {
     // A failure to parse has to be an object too, so this is looked for before parsing.
     if words.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
         output::use_json();
+    }
+    if words.get(1).is_some_and(|word| word == "--help-json") {
+        return Ok(Talk::default().object(&pages::help_json())?);
     }
     let matches = match command().try_get_matches_from(words) {
         Ok(matches) => matches,

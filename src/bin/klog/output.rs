@@ -154,6 +154,8 @@ pub enum Unit {
     Bytes,
     /// Records.
     Records,
+    /// Partitions.
+    Partitions,
 }
 
 /// A progress line that appears after a second.
@@ -192,8 +194,8 @@ impl Progress {
         let template = match (self.unit, self.length) {
             (Unit::Bytes, Some(_)) => "{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
             (Unit::Bytes, None) => "{msg} {bytes} {bytes_per_sec}",
-            (Unit::Records, Some(_)) => "{msg} {bar:30} {human_pos}/{human_len} {per_sec} {eta}",
-            (Unit::Records, None) => "{msg} {human_pos} {per_sec}",
+            (Unit::Records | Unit::Partitions, Some(_)) => "{msg} {bar:30} {human_pos}/{human_len} {per_sec} {eta}",
+            (Unit::Records | Unit::Partitions, None) => "{msg} {human_pos} {per_sec}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);

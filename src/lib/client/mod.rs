@@ -22,7 +22,7 @@ pub use crate::wire::records::{Compression, ControlType, Header, Headers, Timest
 pub use crate::wire::txn_records::TransactionLogValue;
 pub use admin::{
     Admin, AlterConfig, AlterOp, ClusterInfo, CommittedOffset, ConfigEntry, ConfigKind, ConfigResource, ConfigSource, ConfigSynonym,
-    CreatedTopic, GroupInfo, GroupListing, GroupMember, Isr, ListedOffset, LogDirInfo, NewTopic, OffsetSpec, PartitionSize,
+    CreatedTopic, GroupInfo, GroupListing, GroupMember, Isr, ListedOffset, LogDirInfo, NewTopic, OffsetSpec, PartitionSize, Reassignment,
 };
 pub use config::{Acks, Assignor, ClientConfig, Codec, ConsumerConfig, Isolation, OffsetReset, PROPERTIES, ProducerConfig, Property};
 pub use connection::ApiRanges;
@@ -149,6 +149,22 @@ impl Client {
                 ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId => Err(ClientError::UnknownTopic { topic: name.clone() }),
                 code => Err(ClientError::broker(format!("topic '{name}'"), code, None)),
             }
+        })
+        .await
+    }
+
+    /// A topic that was made or grown a moment ago: brokers learn of it one after the other, so this waits until one knows it with so
+    /// many partitions, all of them led.
+    pub async fn topic_made(&self, name: &TopicName, partitions_min: usize) -> Result<TopicInfo, ClientError> {
+        let names = [name.clone()];
+        let names = &names;
+        self.retry("Metadata", async || {
+            let answer = self.metadata_once(Topics::Named(names), false).await?;
+            let led = |topic: &&TopicInfo| {
+                partitions_min <= topic.partitions.len() && topic.partitions.iter().all(|partition| partition.leader.is_some())
+            };
+            let made = answer.topics.get(name).filter(led).cloned();
+            made.ok_or_else(|| ClientError::broker(format!("topic '{name}'"), ErrorCode::LeaderNotAvailable, None))
         })
         .await
     }

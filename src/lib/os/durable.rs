@@ -4,6 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+
 /// Replaces the file at `path` by `content`: after a crash it holds the old text or the new one, and after this call the new one.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, content, true)?;
@@ -60,10 +64,21 @@ impl LockFile {
     pub fn take(path: &Path) -> io::Result<Option<LockFile>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(LockFile { _file: file })),
+            Ok(()) => Ok(take_posix(&file)?.then_some(LockFile { _file: file })),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(error),
         }
+    }
+}
+
+/// Java locks files in the older of the two ways, and neither of them sees the other: with both, a folder that Apache Kafka runs on is
+/// refused, and Kafka refuses ours. Gives whether it was taken.
+fn take_posix(file: &File) -> io::Result<bool> {
+    let whole = libc::flock { l_type: libc::F_WRLCK as i16, l_whence: libc::SEEK_SET as i16, l_start: 0, l_len: 0, l_pid: 0 };
+    match fcntl(file, FcntlArg::F_SETLK(&whole)) {
+        Ok(_) => Ok(true),
+        Err(Errno::EACCES | Errno::EAGAIN) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

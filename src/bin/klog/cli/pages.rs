@@ -2,6 +2,7 @@
 
 use clap::Command;
 use clap_complete::Shell;
+use serde_json::{Value, json};
 
 use super::{Flag, Live, Takes, VERBS, Verb};
 
@@ -91,6 +92,40 @@ fn zsh(mut script: String) -> String {
 fn collect_helps(verb: &Verb, helps: &mut Vec<(&'static str, Live)>) {
     helps.extend(verb.flags.iter().map(|flag| (flag.help, flag.live)));
     verb.verbs.iter().for_each(|inner| collect_helps(inner, helps));
+}
+
+/// The whole table as JSON, for whoever writes something on top of klog.
+pub fn help_json() -> Value {
+    json!({
+        "name": "klog", "version": env!("CARGO_PKG_VERSION"), "flags": flags_json(super::COMMON),
+        "verbs": VERBS.iter().map(verb_json).collect::<Vec<_>>(),
+    })
+}
+
+fn verb_json(verb: &Verb) -> Value {
+    let examples = verb.examples.iter().map(|(line, what)| json!({ "line": line, "what": what }));
+    json!({
+        "name": verb.name, "about": verb.about, "more": verb.more, "examples": examples.collect::<Vec<_>>(),
+        "runs": verb.run.is_some(), "flags": flags_json(verb.flags), "verbs": verb.verbs.iter().map(verb_json).collect::<Vec<_>>(),
+    })
+}
+
+fn flags_json(flags: &[Flag]) -> Vec<Value> {
+    let each = |flag: &Flag| {
+        let (value, is_plain, repeats, default) = match flag.takes {
+            Takes::Nothing => (None, false, false, None),
+            Takes::One(value) => (Some(value), false, false, None),
+            Takes::Many(value) | Takes::Several(value) => (Some(value), false, true, None),
+            Takes::Maybe(value, missing) => (Some(value), false, false, Some(missing)),
+            Takes::Plain(value) => (Some(value), true, false, None),
+            Takes::Plains(value) | Takes::Rest(value) => (Some(value), true, true, None),
+        };
+        json!({
+            "name": flag.long, "short": flag.short.map(String::from), "value": value, "plain": is_plain, "repeats": repeats,
+            "without_value": default, "choices": flag.choices, "required": flag.required, "help": flag.help,
+        })
+    };
+    flags.iter().map(each).collect()
 }
 
 /// One man page for `klog`, for each verb and for each verb of a verb: file name and text.

@@ -19,7 +19,7 @@ pub const VERB: Verb = Verb {
         ("klog topic list", "what there is, with records and sizes"),
     ],
     flags: &[],
-    verbs: &[CREATE, LIST, DESCRIBE, DELETE, CONFIG, GROW, TRIM, OFFSETS],
+    verbs: &[CREATE, LIST, DESCRIBE, DELETE, CONFIG, GROW, REPLICAS, TRIM, OFFSETS, APPLY, COPY],
     run: None,
 };
 
@@ -142,6 +142,67 @@ const GROW: Verb = Verb {
     flags: &[TOPIC, plain("to", "N", "How many there shall be, or +N for so many more").required(), ASSIGN, DRY],
     verbs: &[],
     run: Some(topic::grow::run),
+};
+
+const REPLICAS: Verb = Verb {
+    name: "replicas",
+    about: "Give partitions more or fewer replicas, or other brokers",
+    more: "Without -r, --on, --assign or --cancel, what is moving now is shown. The replicas that a partition has stay where they \
+           may, new ones come to the brokers that have the fewest. A move is waited for; one that takes longer than --timeout is \
+           told with the broker that it waits for, and goes on.",
+    examples: &[
+        ("klog topic replicas orders -r 3", "three replicas of each partition"),
+        ("klog topic replicas orders --on 2,3 --dry-run", "what moving to brokers 2 and 3 would mean"),
+    ],
+    flags: &[
+        TOPICS,
+        switch("regex", "The names are regular expressions, each matching a whole name"),
+        PARTITIONS,
+        one("replicas", "N", "How many replicas each partition shall have").short('r'),
+        one("on", "IDS", "Only on these brokers: 1,2,3"),
+        ASSIGN,
+        switch("cancel", "Take moves back that are under way"),
+        switch("no-wait", "Do not wait until the moves are done"),
+        one("timeout", "DURATION", "How long they are waited for [default: 5m]"),
+        YES,
+        DRY,
+    ],
+    verbs: &[],
+    run: Some(topic::replicas::run),
+};
+
+const APPLY: Verb = Verb {
+    name: "apply",
+    about: "Make topics what a file says",
+    more: "The file: topics: {NAME: {partitions: N, replicas: N, configs: {KEY: VALUE}}}. What it does not say is left as it is; only \
+           what differs is done. With --prune, topics and settings that it does not name are taken away, after asking.",
+    examples: &[("klog topic apply -f topics.yaml --dry-run", "the plan, checked by the brokers")],
+    flags: &[
+        one("file", "FILE", "The file, or - for stdin").short('f').live(Live::Files).required(),
+        switch("prune", "Also delete topics and settings that the file does not name"),
+        YES,
+        DRY,
+    ],
+    verbs: &[],
+    run: Some(topic::apply::run),
+};
+
+const COPY: Verb = Verb {
+    name: "copy",
+    about: "Make a topic like another one, with its records",
+    more: "Keys, values, headers and timestamps stay as they are; so do partitions where both topics have equally many.",
+    examples: &[("klog topic copy orders orders-test -p 12", "the same records in twelve partitions")],
+    flags: &[
+        plain("from", "FROM", "The topic that is there").live(Live::Topics).required(),
+        plain("to", "TO", "The new one").required(),
+        one("partitions", "N", "Its partitions [default: as many as the other has]").short('p'),
+        one("replicas", "N", "Its replicas [default: as many as the other has]").short('r'),
+        many("config", "KEY=VALUE", "A setting of its own, besides those of the other").short('c'),
+        switch("no-records", "Only the topic"),
+        switch("append", "The topic is there already, and the records are added"),
+    ],
+    verbs: &[],
+    run: Some(topic::copy::run),
 };
 
 const TRIM: Verb = Verb {

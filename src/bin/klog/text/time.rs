@@ -1,8 +1,12 @@
 //! Points in time as a person types them. The present is an argument.
 
+use std::time::Duration;
+
 use jiff::civil;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
+
+use crate::exit::Failure;
 
 /// Milliseconds since 1970 for RFC 3339, a date or date and time of this machine's zone, epoch milliseconds, `now`, or a duration
 /// back from `now_ms` such as `-1h` or `-2d`. `None` where it is none of these.
@@ -41,6 +45,17 @@ pub fn show_time(ms: i64) -> String {
     }
 }
 
+/// `10s`, `1m30s`, or a plain number of seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, Failure> {
+    let refused = || Failure::usage(format!("'{text}' is not a duration")).hint("10s, 2m, 500ms");
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(u64::from(seconds)));
+    }
+    let span: Span = text.parse().map_err(|_| refused())?;
+    let days = jiff::SpanRelativeTo::days_are_24_hours();
+    span.to_duration(days).ok().and_then(|span| Duration::try_from(span).ok()).ok_or_else(refused)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -73,6 +88,16 @@ mod tests {
             ("2023-13-01", None),
         ] {
             assert_eq!(parse_time_in(text, NOW, &TimeZone::UTC), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        for (text, ms) in [("10", 10_000), ("10s", 10_000), ("1m30s", 90_000), ("250ms", 250), ("1d", 86_400_000)] {
+            assert_eq!(parse_duration(text).unwrap(), Duration::from_millis(ms), "{text}");
+        }
+        for text in ["", "x", "-1s"] {
+            assert!(parse_duration(text).is_err(), "{text}");
         }
     }
 

@@ -7,6 +7,7 @@ mod cluster;
 mod configs;
 mod groups;
 mod offsets;
+mod reassign;
 mod topics;
 
 pub use cluster::{ClusterInfo, LogDirInfo, PartitionSize};
@@ -14,6 +15,7 @@ pub use configs::{AlterConfig, AlterOp, ConfigEntry, ConfigKind, ConfigResource,
 pub(crate) use groups::Membership;
 pub use groups::{CommittedOffset, GroupInfo, GroupListing, GroupMember};
 pub use offsets::{ListedOffset, OffsetSpec};
+pub use reassign::Reassignment;
 pub use topics::{CreatedTopic, NewTopic};
 
 use super::{Client, ClientError};

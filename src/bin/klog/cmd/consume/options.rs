@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::ArgMatches;
-use jiff::Span;
 
 use crate::cmd::topic::{now_ms, number, partitions, text, texts};
 use crate::exit::Failure;
@@ -12,6 +11,7 @@ use crate::text::escape::unescape;
 use crate::text::format::Format;
 use crate::text::grep::Grep;
 use crate::text::offsets::{Edge, Range, parse_range};
+use crate::text::time::parse_duration;
 
 /// All of it.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Options {
             count,
             look: look(matches, json)?,
             grep: texts(matches, "grep").into_iter().map(Grep::parse).collect::<Result<_, _>>()?,
-            timeout: text(matches, "timeout").map(duration).transpose()?,
+            timeout: text(matches, "timeout").map(parse_duration).transpose()?,
             tail: tail(matches)?,
             by_time: text(matches, "order") == Some("time"),
             control: matches.get_flag("control"),
@@ -141,17 +141,6 @@ fn look(matches: &ArgMatches, json: bool) -> Result<Look, Failure> {
     Ok(Look::Plain { key, end, null })
 }
 
-/// `10s`, `1m30s`, or a plain number of seconds.
-fn duration(text: &str) -> Result<Duration, Failure> {
-    let refused = || Failure::usage(format!("'{text}' is not a duration")).hint("10s, 2m, 500ms");
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Ok(Duration::from_secs(u64::from(seconds)));
-    }
-    let span: Span = text.parse().map_err(|_| refused())?;
-    let days = jiff::SpanRelativeTo::days_are_24_hours();
-    span.to_duration(days).ok().and_then(|span| Duration::try_from(span).ok()).ok_or_else(refused)
-}
-
 fn properties(matches: &ArgMatches) -> Vec<(&'static str, String)> {
     let mut properties = Vec::new();
     for (flag, property) in [("group", "group.id"), ("instance-id", "group.instance.id")] {
@@ -159,20 +148,4 @@ fn properties(matches: &ArgMatches) -> Vec<(&'static str, String)> {
     }
     properties.extend(text(matches, "isolation").map(|level| ("isolation.level", format!("read_{level}"))));
     properties
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations() {
-        for (text, ms) in [("10", 10_000), ("10s", 10_000), ("1m30s", 90_000), ("250ms", 250), ("1d", 86_400_000)] {
-            assert_eq!(duration(text).unwrap(), Duration::from_millis(ms), "{text}");
-        }
-        for text in ["", "x", "-1s"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 }

@@ -34,7 +34,7 @@ pub fn run(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
         {
             return Err(error);
         }
-        session.wait(tokio::time::sleep(WATCH_EVERY));
+        session.wait(async { tokio::time::sleep(WATCH_EVERY).await });
     }
 }
 

@@ -153,6 +153,7 @@ fn make_topic(session: &Session, topic: &TopicName, create: &Create, talk: Talk)
             }
         }
     }
+    session.wait(session.client.topic_made(topic, 1))?;
     talk.note(format!("topic {topic} was created"));
     Ok(())
 }

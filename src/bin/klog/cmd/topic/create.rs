@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::ArgMatches;
 use klog::client::ErrorCode;
 use klog::client::NewTopic;
+use klog::types::TopicName;
 use serde_json::json;
 
 use super::{assignment, number, setting, texts};
@@ -36,6 +37,12 @@ pub fn run(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     for (name, outcome) in session.wait(session.client.admin().create_topics(&topics, dry))? {
         match outcome {
             Ok(topic) => {
+                // The next command shall find it, whichever broker it asks. A broker that is slow to learn of it makes no failure.
+                if let Some(Err(error)) =
+                    TopicName::new(&name).ok().filter(|_| !dry).map(|name| session.wait(session.client.topic_made(&name, 1)))
+                {
+                    talk.warn(format!("{name} was created, but is not ready yet: {error}"));
+                }
                 let result = if dry { "could be created" } else { "created" };
                 let row = vec![name.clone(), or_dash(topic.partitions), or_dash(topic.replicas), result.to_owned()];
                 let id = topic.id.map(|id| id.to_string());

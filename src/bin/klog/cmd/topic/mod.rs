@@ -1,12 +1,15 @@
 //! `klog topic`: what its verbs share.
 
+pub mod apply;
 pub mod config;
+pub mod copy;
 pub mod create;
 pub mod delete;
 pub mod describe;
 pub mod grow;
 pub mod list;
 pub mod offsets;
+pub mod replicas;
 pub mod trim;
 
 use std::collections::BTreeSet;

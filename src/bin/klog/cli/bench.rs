@@ -1,0 +1,71 @@
+//! The flags of `klog bench`.
+
+use super::{Flag, Live, Verb, one};
+use crate::cmd::bench;
+
+const TOPIC: Flag =
+    one("topic", "TOPIC", "Use this topic and leave it there [default: one that is made and deleted]").short('t').live(Live::Topics);
+const PARTITIONS: Flag = one("partitions", "N", "Partitions of the topic that is made [default: 1]").short('p');
+const REPLICAS: Flag = one("replicas", "N", "Its replicas [default: the broker's]").short('r');
+const COUNT: Flag = one("count", "N", "How many records [default: 1000000]").short('c');
+const SIZE: Flag = one("size", "BYTES", "Bytes of a value [default: 100]");
+const ACKS: Flag = one("acks", "N", "Who must have a record before it counts as stored [default: all]").choices(&["0", "1", "all"]);
+const COMPRESSION: Flag = one("compression", "CODEC", "none, gzip, snappy, lz4 or zstd, with :LEVEL [default: none]").short('z');
+
+pub const VERB: Verb = Verb {
+    name: "bench",
+    about: "Measure brokers: records in, records out, and how long they take",
+    more: "Values are random letters, so compression gains little. Percentiles come from an HdrHistogram of every record.",
+    examples: &[
+        ("klog bench produce --size 1000 -z lz4", "a million records of 1000 bytes"),
+        ("klog cluster run -n 1 -- klog bench latency", "against a node for this one command"),
+    ],
+    flags: &[],
+    verbs: &[
+        Verb {
+            name: "produce",
+            about: "How many records a second are stored, and when each is acknowledged",
+            more: "",
+            examples: &[],
+            flags: &[
+                TOPIC,
+                PARTITIONS,
+                REPLICAS,
+                COUNT,
+                SIZE,
+                ACKS,
+                COMPRESSION,
+                one("rate", "N", "Records a second [default: as many as there can be]"),
+            ],
+            verbs: &[],
+            run: Some(bench::produce),
+        },
+        Verb {
+            name: "consume",
+            about: "How many records a second are read",
+            more: "A topic that is made is filled first, which does not count.",
+            examples: &[],
+            flags: &[TOPIC, PARTITIONS, REPLICAS, COUNT, SIZE, COMPRESSION],
+            verbs: &[],
+            run: Some(bench::consume),
+        },
+        Verb {
+            name: "latency",
+            about: "How long a record takes from a producer to a consumer that waits for it",
+            more: "",
+            examples: &[],
+            flags: &[
+                TOPIC,
+                PARTITIONS,
+                REPLICAS,
+                SIZE,
+                ACKS,
+                one("count", "N", "How many records [default: 10000]").short('c'),
+                one("rate", "N", "Records a second [default: 1000]"),
+            ],
+            verbs: &[],
+            run: Some(bench::latency),
+        },
+    ],
+    run: None,
+};
