@@ -11,10 +11,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
 
-use klog::types::TopicName;
+use klog::types::{TopicName, TopicNameError};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 use crate::exit::Failure;
 
@@ -49,40 +51,53 @@ pub struct Value(pub String);
 impl TopicsFile {
     /// Reads it; what is wrong is told with its line.
     pub fn parse(text: &str) -> Result<TopicsFile, Failure> {
-        serde_yaml::from_str(text).map_err(|error| Failure::usage(error.to_string()))
+        serde_yaml::from_str(text).map_err(|error| {
+            let told = error.to_string();
+            // What is wrong with the file's first line is told without it.
+            Failure::usage(if told.contains(" at line ") { told } else { format!("{told} at line 1") })
+        })
     }
 }
 
-impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        TopicName::new(&text).map(Name).map_err(D::Error::custom)
+impl FromStr for Name {
+    type Err = TopicNameError;
+
+    fn from_str(text: &str) -> Result<Name, TopicNameError> {
+        TopicName::new(text).map(Name)
     }
 }
 
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
+/// An error that is made while a value is read has that value's line.
 fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
-    let number = i32::deserialize(deserializer)?;
-    if number < 1 {
-        return Err(D::Error::custom(format!("{number} is not a number of 1 or more")));
+    struct Count;
+    impl Visitor<'_> for Count {
+        type Value = Option<i32>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number of 1 or more")
+        }
+
+        fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+            Err(E::custom(format!("{number} is not a number of 1 or more")))
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+            let count = i32::try_from(number).ok().filter(|count| 1 <= *count);
+            count.map(Some).ok_or_else(|| E::custom(format!("{number} is not a number of 1 or more")))
+        }
     }
-    Ok(Some(number))
+    deserializer.deserialize_any(Count)
 }
 
 /// A mapping in which no name stands twice: of two, the first would be lost without a word.
 fn each_once<'de, D, K, V>(deserializer: D) -> Result<BTreeMap<K, V>, D::Error>
 where
     D: Deserializer<'de>,
-    K: Deserialize<'de> + Ord + fmt::Display,
+    K: FromStr<Err: fmt::Display> + Ord,
     V: Deserialize<'de>,
 {
-    struct Once<K, V>(std::marker::PhantomData<(K, V)>);
-    impl<'de, K: Deserialize<'de> + Ord + fmt::Display, V: Deserialize<'de>> Visitor<'de> for Once<K, V> {
+    struct Once<K, V>(PhantomData<(K, V)>);
+    impl<'de, K: FromStr<Err: fmt::Display> + Ord, V: Deserialize<'de>> Visitor<'de> for Once<K, V> {
         type Value = BTreeMap<K, V>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,17 +110,41 @@ where
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
             let mut read = BTreeMap::new();
-            while let Some(name) = map.next_key::<K>()? {
-                if read.contains_key(&name) {
-                    return Err(A::Error::custom(format!("'{name}' stands here twice")));
-                }
+            while let Some(name) = map.next_key_seed(NewKey(&read))? {
                 let value = map.next_value()?;
                 read.insert(name, value);
             }
             Ok(read)
         }
     }
-    deserializer.deserialize_any(Once(std::marker::PhantomData))
+    deserializer.deserialize_any(Once(PhantomData))
+}
+
+/// A name that is not there yet.
+struct NewKey<'a, K, V>(&'a BTreeMap<K, V>);
+
+impl<'de, K: FromStr<Err: fmt::Display> + Ord, V> DeserializeSeed<'de> for NewKey<'_, K, V> {
+    type Value = K;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<K: FromStr<Err: fmt::Display> + Ord, V> Visitor<'_> for NewKey<'_, K, V> {
+    type Value = K;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<K, E> {
+        let name = text.parse().map_err(E::custom)?;
+        match self.0.contains_key(&name) {
+            true => Err(E::custom(format!("'{text}' stands here twice"))),
+            false => Ok(name),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Value {
@@ -164,6 +203,7 @@ mod tests {
         for (text, line, told) in [
             ("topics:\n  a:\n    partition: 6\n", "line 3", "unknown field `partition`"),
             ("topics:\n  a:\n    partitions: 0\n", "line 3", "1 or more"),
+            ("topics:\n  a:\n    replicas: 1\n    partitions: -2\n", "line 4", "1 or more"),
             ("topics:\n  a:\n    partitions: six\n", "line 3", "invalid type"),
             ("topics:\n  a: {}\n  'b c': {}\n", "line 3", "b c"),
             ("topics:\n  a: {}\n  a: {}\n", "line 3", "twice"),
