@@ -522,6 +522,14 @@ impl Partition {
         Ok(state.marks(log))
     }
 
+    /// The marks as this replica knows them, whoever leads.
+    pub fn marks_of_any(&self, epoch: Option<LeaderEpoch>) -> Result<Marks, PartitionReadError> {
+        let state = self.lock();
+        state.replica.known(epoch)?;
+        let log = state.log.as_ref().ok_or(PartitionReadError::Gone)?;
+        Ok(state.marks(log))
+    }
+
     /// How far records are committed, as far as this node knows.
     pub fn high_watermark(&self) -> Offset {
         self.lock().replica.high_watermark()

@@ -152,6 +152,7 @@ fn place_new(topic: &NewTopic, placement: &mut Placement<'_>, config: &BrokerCon
     if nodes < replicas_count {
         return Err(Refusal::TooFewNodes { asked: replicas_asked, nodes });
     }
+    placement.begin_topic(std::iter::empty());
     Ok((0..count).map(|_| placement.place(replicas_count, among)).collect())
 }
 
@@ -247,7 +248,10 @@ fn partitions_one(
             let asked = i16::try_from(replicas_count).unwrap_or(i16::MAX);
             return Err(Refusal::TooFewNodes { asked, nodes: placement.nodes_count(Among::Unfenced) });
         }
-        None => (0..new_count).map(|_| placement.place(replicas_count, Among::Unfenced)).collect(),
+        None => {
+            placement.begin_topic(topic.partitions.iter().filter_map(|partition| partition.replicas.first().copied()));
+            (0..new_count).map(|_| placement.place(replicas_count, Among::Unfenced)).collect()
+        }
     };
     let partitions =
         (now..).zip(&placed).map(|(index, replicas)| new_partition(index, replicas, placement)).collect::<Result<Vec<_>, _>>()?;

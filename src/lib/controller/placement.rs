@@ -18,6 +18,8 @@ struct Load<'a> {
     fenced: bool,
     active: bool,
     leaders_count: usize,
+    /// Of the topic that is being placed.
+    topic_leaders_count: usize,
     replicas_count: usize,
 }
 
@@ -38,6 +40,7 @@ impl<'a> Placement<'a> {
             fenced: broker.fenced,
             active: broker.is_active(),
             leaders_count: 0,
+            topic_leaders_count: 0,
             replicas_count: 0,
         };
         let mut placement = Placement { nodes: image.brokers().map(|broker| (broker.id, load(broker))).collect() };
@@ -52,6 +55,17 @@ impl<'a> Placement<'a> {
             if let Some(load) = self.nodes.get_mut(id) {
                 load.replicas_count += 1;
                 load.leaders_count += usize::from(i == 0);
+                load.topic_leaders_count += usize::from(i == 0);
+            }
+        }
+    }
+
+    /// Begins a topic whose partitions so far have these preferred leaders: its own are spread first, those of all topics second.
+    pub(super) fn begin_topic(&mut self, leaders: impl Iterator<Item = BrokerId>) {
+        self.nodes.values_mut().for_each(|load| load.topic_leaders_count = 0);
+        for leader in leaders {
+            if let Some(load) = self.nodes.get_mut(&leader) {
+                load.topic_leaders_count += 1;
             }
         }
     }
@@ -103,7 +117,7 @@ impl<'a> Placement<'a> {
         let best = free.min_by_key(|(id, load)| {
             let has_rack = |other: &BrokerId| self.nodes.get(other).is_some_and(|other| other.rack == load.rack);
             let rack_is_used = load.rack.is_some() && taken.iter().any(has_rack);
-            let leaders_count = if leads { load.leaders_count } else { 0 };
+            let leaders_count = if leads { (load.topic_leaders_count, load.leaders_count) } else { (0, 0) };
             (load.fenced, rack_is_used, leaders_count, load.replicas_count, **id)
         });
         best.map(|(id, _)| *id)

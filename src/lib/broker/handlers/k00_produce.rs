@@ -19,6 +19,7 @@ use super::super::dispatch::{Answer, Step};
 use super::super::partition::{Partition, WriteError, Written};
 use super::super::partitions::Topic;
 use super::super::to_wire;
+use super::elsewhere;
 
 /// First version that may carry zstd (KIP-110).
 const ZSTD_VERSION: i16 = 7;
@@ -148,7 +149,10 @@ fn write(
     if topic.name.is_internal() {
         return Err(ErrorCode::InvalidTopicException.into());
     }
-    let partition = topic.partition(data.index).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    let Some(partition) = topic.partition(data.index) else {
+        let elsewhere = elsewhere(cx, topic, data.index).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        return Err(not_written(&elsewhere.into()));
+    };
     let rules = partition.rules();
     let now = cx.node.clock().wall();
     let none = bytes::Bytes::new();
@@ -168,16 +172,17 @@ fn write(
     }
     match partition.append(&batch, acks, cx.node.clock().tick(), now) {
         Ok(written) => Ok((Arc::clone(partition), written)),
-        Err(error) => {
-            let mut answer = refused(to_wire::write(&error));
-            if let WriteError::Refused(crate::replica::Refusal::NotLeader { leader, epoch }) = &error {
-                answer.current_leader =
-                    ResponseCurrentLeader { leader_id: leader.map_or(-1, |leader| leader.get()), leader_epoch: epoch.get() };
-            }
-            answer.error_message = Some(error.to_string());
-            Err(Refused(Box::new(answer)))
-        }
+        Err(error) => Err(not_written(&error)),
     }
+}
+
+fn not_written(error: &WriteError) -> Refused {
+    let mut answer = refused(to_wire::write(error));
+    if let WriteError::Refused(crate::replica::Refusal::NotLeader { leader, epoch }) = error {
+        answer.current_leader = ResponseCurrentLeader { leader_id: leader.map_or(-1, BrokerId::get), leader_epoch: epoch.get() };
+    }
+    answer.error_message = Some(error.to_string());
+    Refused(Box::new(answer))
 }
 
 /// Whether the first batch claims to be part of a transaction: Kafka asks that before it looks at anything else of it.

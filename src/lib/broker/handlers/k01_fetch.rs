@@ -24,6 +24,7 @@ use super::super::partitions::Table;
 use super::super::replication::Parked;
 use super::super::sessions::{FetchContext, FetchSessions, TopicRef};
 use super::super::to_wire;
+use super::elsewhere;
 
 /// First version that names topics by id.
 const TOPIC_ID_VERSION: i16 = 13;
@@ -171,12 +172,16 @@ fn push_answer(answers: &mut Vec<ResponseTopic>, topic: TopicRef, answer: Respon
 }
 
 impl Fetch {
-    fn find<'a>(&self, table: &'a Table, topic: &TopicRef, partition: i32) -> Result<&'a Arc<Partition>, ErrorCode> {
+    /// The partition, or what is said where this node has none.
+    fn find<'a>(&self, table: &'a Table, topic: &TopicRef, partition: i32) -> Result<&'a Arc<Partition>, Part> {
         let found = match topic {
-            TopicRef::Name(name) => table.topic(name).ok_or(ErrorCode::UnknownTopicOrPartition)?,
-            TopicRef::Id(id) => table.topic_by_id(*id).ok_or(ErrorCode::UnknownTopicId)?,
+            TopicRef::Name(name) => table.topic(name).ok_or(Part::Unknown(ErrorCode::UnknownTopicOrPartition))?,
+            TopicRef::Id(id) => table.topic_by_id(*id).ok_or(Part::Unknown(ErrorCode::UnknownTopicId))?,
         };
-        found.partition(partition).ok_or(ErrorCode::UnknownTopicOrPartition)
+        found.partition(partition).ok_or_else(|| match elsewhere(&self.cx, found, partition) {
+            Some(refusal) => Part::Refused(refusal.into()),
+            None => Part::Unknown(ErrorCode::UnknownTopicOrPartition),
+        })
     }
 
     /// Looks at every partition once, in order, within the limits.
@@ -185,10 +190,10 @@ impl Fetch {
         let mut tried = Tried { parts: Vec::with_capacity(wanted.len()), bytes_len: 0, urgent: false, hopeful: false };
         for (topic, asked) in wanted {
             let part = match self.find(table, topic, asked.partition) {
-                Err(code) => {
+                Err(part) => {
                     // A replica comes again soon: the topic is new, and this node is about to hear of it.
                     tried.urgent |= matches!(self.by, Reader::Replica(_));
-                    Part::Unknown(code)
+                    part
                 }
                 Ok(partition) => {
                     tried.hopeful = true;

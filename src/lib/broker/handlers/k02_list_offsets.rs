@@ -11,9 +11,13 @@ use crate::wire::error::ErrorCode;
 use super::super::context::Context;
 use super::super::partition::{Isolation, Partition, PartitionReadError};
 use super::super::to_wire;
+use super::elsewhere;
 
 /// First version that tells that the end is not known yet (KIP-207).
 const NOT_AVAILABLE_VERSION: i16 = 5;
+
+/// The replica id of one who wants to see any replica as it is (Kafka's `ListOffsetsRequest.DEBUGGING_REPLICA_ID`).
+const DEBUGGER: i32 = -2;
 
 /// The places that a timestamp below zero names (Kafka's `ListOffsetsRequest.java`), with the first version that may name them.
 enum Place {
@@ -50,6 +54,7 @@ type Found = Option<(Option<i64>, Offset, Option<LeaderEpoch>)>;
 pub async fn handle(cx: &Context, version: i16, request: ListOffsetsRequest) -> ListOffsetsResponse {
     let sees = match (cx.peer, request.isolation_level) {
         (Some(peer), _) if peer.get() == request.replica_id => Sees::Everything,
+        (_, _) if request.replica_id == DEBUGGER => Sees::Debugger,
         (_, 1) => Sees::Client(Isolation::Committed),
         (_, _) => Sees::Client(Isolation::Uncommitted),
     };
@@ -77,8 +82,12 @@ pub async fn handle(cx: &Context, version: i16, request: ListOffsetsRequest) -> 
             }
             let partition = cx.node.partitions.table().topic(&topic.name).and_then(|topic| topic.partition(index)).cloned();
             partitions.push(match partition {
-                None => failed(index, ErrorCode::UnknownTopicOrPartition),
                 Some(partition) => answer(partition, &asked, version, sees).await,
+                None => {
+                    let table = cx.node.partitions.table();
+                    let is_elsewhere = table.topic(&topic.name).is_some_and(|topic| elsewhere(cx, topic, index).is_some());
+                    failed(index, if is_elsewhere { ErrorCode::NotLeaderOrFollower } else { ErrorCode::UnknownTopicOrPartition })
+                }
             });
         }
         if !partitions.is_empty() {
@@ -95,6 +104,8 @@ enum Sees {
     Client(Isolation),
     /// A node that holds a replica: all of the log.
     Everything,
+    /// One who asks this replica, whoever leads.
+    Debugger,
 }
 
 async fn answer(partition: Arc<Partition>, asked: &RequestPartition, version: i16, sees: Sees) -> ResponsePartition {
@@ -124,16 +135,19 @@ async fn answer(partition: Arc<Partition>, asked: &RequestPartition, version: i1
 }
 
 fn find(partition: &Partition, place: Place, known: Option<LeaderEpoch>, sees: Sees) -> Result<Found, PartitionReadError> {
-    let marks = partition.marks(known)?;
+    let marks = match sees {
+        Sees::Client(_) | Sees::Everything => partition.marks(known)?,
+        Sees::Debugger => partition.marks_of_any(known)?,
+    };
     let upper = match sees {
-        Sees::Client(Isolation::Uncommitted) => marks.high_watermark,
+        Sees::Client(Isolation::Uncommitted) | Sees::Debugger => marks.high_watermark,
         Sees::Client(Isolation::Committed) => marks.last_stable,
         Sees::Everything => marks.log_end,
     };
     // A leader that does not know yet how far records are committed must not say that there are none (KIP-207).
     let settled = || match sees {
         Sees::Client(_) => partition.mark_is_settled(),
-        Sees::Everything => Ok(()),
+        Sees::Everything | Sees::Debugger => Ok(()),
     };
     let timed = |found: Option<TimedOffset>| match found {
         Some(found) => Ok(Some((Some(found.timestamp), found.offset, found.epoch))),

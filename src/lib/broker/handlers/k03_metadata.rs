@@ -1,6 +1,8 @@
 //! Key 3, Metadata: the nodes, and the topics with their leaders.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::controller::{ClusterImage, Topic};
 use crate::types::{BrokerId, TopicId, TopicName, Uuid};
@@ -14,6 +16,8 @@ use super::{CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS, controller_id, offl
 const BY_ID_FROM: i16 = 12;
 /// Before it a client cannot forbid the creation of topics.
 const CREATION_ASKED_FROM: i16 = 4;
+/// How long an answer waits until the leaderships of a dead node are given to others.
+const ELECTION_WAIT: Duration = Duration::from_millis(400);
 
 /// Which topics are asked for.
 enum Asked {
@@ -26,7 +30,7 @@ enum Asked {
 
 /// Answers with what the image shows; a topic that is not there is made, and the client asks again (P15).
 pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> MetadataResponse {
-    let image = cx.node.image();
+    let image = of_the_living(cx).await;
     let operations = if request.include_topic_authorized_operations { TOPIC_OPERATIONS } else { NOT_ASKED };
     let may_create = version < CREATION_ASKED_FROM || request.allow_auto_topic_creation;
     let topics = match asked(version, request.topics) {
@@ -55,6 +59,21 @@ pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> Met
         cluster_authorized_operations: if request.include_cluster_authorized_operations { CLUSTER_OPERATIONS } else { NOT_ASKED },
         ..MetadataResponse::default()
     }
+}
+
+/// The image, without nodes that are known to be dead, if that comes soon. A client that loses its connection to a leader asks at once who
+/// leads now; told that it is the dead one, it would turn to that again and rest before it asks the next time.
+async fn of_the_living(cx: &Context) -> Arc<ClusterImage> {
+    let peers = &cx.node.peers;
+    let all_live = |image: &ClusterImage| image.brokers().all(|broker| broker.fenced || !peers.is_dead(broker.id));
+    let image = cx.node.image();
+    if !all_live(&image) {
+        let mut seen = cx.node.metadata.watch();
+        // A quorum that is not there takes longer; then what is known is said.
+        let _ = tokio::time::timeout(ELECTION_WAIT, seen.wait_for(|seen| all_live(&seen.image))).await;
+        return cx.node.image();
+    }
+    image
 }
 
 /// In version 0 an empty list asks for all, later null does and an empty one asks for none (P14).

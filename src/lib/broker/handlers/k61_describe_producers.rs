@@ -9,7 +9,6 @@ use crate::wire::error::ErrorCode;
 
 use super::super::context::Context;
 use super::super::partitions::Topic;
-use super::super::to_wire;
 
 /// Answers each partition with the producers that it remembers.
 pub async fn handle(cx: &Context, _version: i16, request: DescribeProducersRequest) -> DescribeProducersResponse {
@@ -32,7 +31,7 @@ pub async fn handle(cx: &Context, _version: i16, request: DescribeProducersReque
 
 fn producers(topic: &Topic, index: i32) -> Result<Vec<ResponseActiveProducer>, ErrorCode> {
     let partition = topic.partition(index).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-    partition.marks(None).map_err(|error| to_wire::read(&error))?;
+    // Any replica knows, not the leader alone.
     let views = partition.with_log(|log| log.producers().map(active).collect());
     views.ok_or(ErrorCode::UnknownTopicOrPartition)
 }

@@ -43,9 +43,11 @@ mod configs;
 mod groups;
 
 use crate::controller::ClusterImage;
-use crate::types::BrokerId;
+use crate::replica::Refusal;
+use crate::types::{BrokerId, PartitionIndex};
 
 use super::context::Context;
+use super::partitions::Topic;
 
 /// Without an authorizer everybody may do everything that there is to do with a topic: bits of Kafka's `AclOperation`.
 const TOPIC_OPERATIONS: i32 = 3576;
@@ -60,6 +62,13 @@ const NOT_ASKED: i32 = i32::MIN;
 fn offline(image: &ClusterImage, replicas: &[BrokerId]) -> Vec<i32> {
     let is_there = |id: &BrokerId| image.broker(*id).is_some_and(|broker| !broker.fenced);
     replicas.iter().filter(|id| !is_there(id)).map(|id| id.get()).collect()
+}
+
+/// What is said of a partition that is there, but not on this node; `None` where there is none.
+fn elsewhere(cx: &Context, topic: &Topic, index: i32) -> Option<Refusal> {
+    let image = cx.node.image();
+    let partition = image.topic_by_id(topic.id)?.partition(PartitionIndex::new(index)?)?;
+    Some(Refusal::NotLeader { leader: partition.leader, epoch: partition.leader_epoch })
 }
 
 /// The node that clients are told is the controller: it, if they can reach it.
