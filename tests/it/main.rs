@@ -13,6 +13,7 @@ mod cli_records;
 mod cli_topic;
 mod client;
 mod cluster;
+mod cluster_local;
 mod crash;
 mod full_disk;
 mod golden;

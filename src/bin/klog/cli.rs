@@ -42,7 +42,8 @@ pub const VERBS: &[Verb] = &[
 
 /// Flags that every verb takes, before or after its name.
 const COMMON: &[Flag] = &[
-    one("brokers", "HOST:PORT,…", "Brokers to ask first [env: KLOG_BROKERS; default: the profile's, else localhost:9092]").short('b'),
+    one("brokers", "HOST:PORT,…", "Brokers to ask first [env: KLOG_BROKERS; default: the profile's, a local cluster's, localhost:9092]")
+        .short('b'),
     many("property", "KEY=VALUE", "Set a client property by Kafka's name").short('X'),
     one("profile", "NAME", "Use the brokers and properties of this profile"),
     switch("json", "Write one JSON object (a stream: one a line), errors included"),

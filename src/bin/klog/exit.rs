@@ -152,7 +152,7 @@ pub fn of_client(error: &ClientError, message: String) -> Failure {
 
 fn how_to_start() -> &'static str {
     match cli::is_verb("cluster") {
-        true => "klog serve starts a node here, klog cluster a local cluster; -b HOST:PORT names other brokers",
+        true => "klog serve starts a node here, klog cluster up a local cluster; -b HOST:PORT names other brokers",
         false => "klog serve starts a node here; -b HOST:PORT names other brokers",
     }
 }

@@ -140,10 +140,14 @@ impl Talk {
         }
     }
 
+    /// Whether a person looks at stderr and wants to see more than the outcome.
+    pub fn draws(&self) -> bool {
+        !self.quiet && !self.json && io::stderr().is_terminal()
+    }
+
     /// A progress line on stderr, drawn only when the work lasts longer than a second and a person is looking.
     pub fn progress(&self, what: &str, length: Option<u64>, unit: Unit) -> Progress {
-        let shown = !self.quiet && !self.json && io::stderr().is_terminal();
-        Progress { shown, started: Instant::now(), what: what.to_owned(), length, unit, bar: None }
+        Progress { shown: self.draws(), started: Instant::now(), what: what.to_owned(), length, unit, bar: None }
     }
 }
 

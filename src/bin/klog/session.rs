@@ -1,4 +1,5 @@
-//! Which brokers a verb talks to, and the connection to them: `-b`, then `KLOG_BROKERS`, then the profile, then localhost.
+//! Which brokers a verb talks to, and the connection to them: `-b`, then `KLOG_BROKERS`, then the profile, then a local cluster
+//! that runs, then localhost.
 //! It must never know what a verb asks of them.
 
 use std::collections::BTreeMap;
@@ -8,9 +9,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ArgMatches;
 use klog::client::{Client, ClientConfig};
+use klog::cluster;
 use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::cmd::cluster::failure;
 use crate::exit::Failure;
 use crate::output::Talk;
 
@@ -57,7 +60,10 @@ pub fn config(matches: &ArgMatches, talk: Talk) -> anyhow::Result<ClientConfig> 
     let profile = profiles.pick(matches.get_one::<String>("profile").map(String::as_str))?;
     let given = matches.get_one::<String>("brokers").cloned();
     let environment = std::env::var("KLOG_BROKERS").ok();
-    let (servers, source) = choose(given, environment, profile);
+    let (servers, source) = match choose(given, environment, profile) {
+        Some(chosen) => chosen,
+        None => local(talk)?,
+    };
     talk.explain(format!("brokers {servers} ({source})"));
     let mut config = ClientConfig::new(&servers);
     if config.bootstrap_servers.is_empty() {
@@ -76,12 +82,23 @@ pub fn config(matches: &ArgMatches, talk: Talk) -> anyhow::Result<ClientConfig> 
 }
 
 /// The brokers and who named them.
-fn choose(given: Option<String>, environment: Option<String>, profile: Option<&Profile>) -> (String, &'static str) {
+fn choose(given: Option<String>, environment: Option<String>, profile: Option<&Profile>) -> Option<(String, &'static str)> {
     match (given, environment.filter(|brokers| !brokers.is_empty()), profile) {
-        (Some(brokers), _, _) => (brokers, "-b"),
-        (None, Some(brokers), _) => (brokers, "KLOG_BROKERS"),
-        (None, None, Some(profile)) => (profile.brokers.text(), "the profile"),
-        (None, None, None) => ("localhost:9092".to_owned(), "the default"),
+        (Some(brokers), _, _) => Some((brokers, "-b")),
+        (None, Some(brokers), _) => Some((brokers, "KLOG_BROKERS")),
+        (None, None, Some(profile)) => Some((profile.brokers.text(), "the profile")),
+        (None, None, None) => None,
+    }
+}
+
+/// What is here: a local cluster, whose name a person has to know, or what might listen where Kafka does.
+fn local(talk: Talk) -> Result<(String, &'static str), Failure> {
+    match cluster::running().map_err(failure)? {
+        Some(running) => {
+            talk.note(format!("local cluster '{}'", running.name));
+            Ok((running.brokers, "the local cluster"))
+        }
+        None => Ok(("localhost:9092".to_owned(), "the default")),
     }
 }
 
@@ -164,11 +181,11 @@ mod tests {
         let profiles = Profiles::parse(FILE).unwrap();
         let some = |text: &str| Some(text.to_owned());
         let dev = profiles.pick(None).unwrap();
-        assert_eq!(choose(some("a:1"), some("b:1"), dev), ("a:1".into(), "-b"));
-        assert_eq!(choose(None, some("b:1"), dev), ("b:1".into(), "KLOG_BROKERS"));
-        assert_eq!(choose(None, some(""), dev), ("d:1".into(), "the profile"));
-        assert_eq!(choose(None, None, profiles.pick(Some("prod")).unwrap()), ("p:1,p:2".into(), "the profile"));
-        assert_eq!(choose(None, None, None), ("localhost:9092".into(), "the default"));
+        assert_eq!(choose(some("a:1"), some("b:1"), dev), Some(("a:1".into(), "-b")));
+        assert_eq!(choose(None, some("b:1"), dev), Some(("b:1".into(), "KLOG_BROKERS")));
+        assert_eq!(choose(None, some(""), dev), Some(("d:1".into(), "the profile")));
+        assert_eq!(choose(None, None, profiles.pick(Some("prod")).unwrap()), Some(("p:1,p:2".into(), "the profile")));
+        assert_eq!(choose(None, None, None), None);
     }
 
     #[test]

@@ -16,13 +16,15 @@ mod metadata;
 pub mod peer;
 mod producer;
 
+pub use crate::wire::api::ApiKey;
 pub use crate::wire::error::ErrorCode;
 pub use crate::wire::group_records::OffsetCommitValue;
 pub use crate::wire::records::{Compression, ControlType, Header, Headers, TimestampType};
 pub use crate::wire::txn_records::TransactionLogValue;
 pub use admin::{
     Admin, AlterConfig, AlterOp, ClusterInfo, CommittedOffset, ConfigEntry, ConfigKind, ConfigResource, ConfigSource, ConfigSynonym,
-    CreatedTopic, GroupInfo, GroupListing, GroupMember, Isr, ListedOffset, LogDirInfo, NewTopic, OffsetSpec, PartitionSize, Reassignment,
+    CreatedTopic, Feature, GroupInfo, GroupListing, GroupMember, Isr, ListedOffset, LogDirInfo, NewTopic, OffsetSpec, PartitionSize,
+    QuorumInfo, QuorumMember, Reassignment,
 };
 pub use config::{Acks, Assignor, ClientConfig, Codec, ConsumerConfig, Isolation, OffsetReset, PROPERTIES, ProducerConfig, Property};
 pub use connection::ApiRanges;
@@ -35,7 +37,7 @@ pub use producer::{Deliveries, NewRecord, Partitioner, Producer, PushError, Stor
 use crate::types::{BrokerId, LeaderEpoch, TopicName, TopicPartition};
 use crate::wire::api::Request;
 use crate::wire::api::k03_metadata::{MetadataRequest, RequestTopic};
-use connection::Connection;
+pub(crate) use connection::Connection;
 
 /// A client of one cluster. Clones share connections and metadata.
 #[derive(Clone, Debug)]

@@ -14,7 +14,9 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
-use super::{Cluster, Died};
+use super::home::{Home, VARIABLE};
+use super::watch::{Change, Watch};
+use super::{ClusterState, Died};
 
 /// How long a command may take to end after an interrupt before it is told more firmly.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -24,43 +26,48 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub struct Ended {
     /// As a shell gives it: the exit code, or 128 and the signal's number.
     pub code: u8,
-    /// The nodes that died while the command ran.
+    /// The nodes that died while the command ran, though nobody killed them with `klog cluster kill`.
     pub died: Vec<Died>,
 }
 
-/// Runs `words` with the brokers of `cluster` in `KLOG_BROKERS` and `BOOTSTRAP_SERVERS`, and with `program`'s folder first in `PATH`,
-/// so that `klog` is this klog. `died` hears at once of a node that ends meanwhile. SIGINT and SIGTERM end the command, not us.
-pub async fn run(cluster: &mut Cluster, program: &Path, words: &[OsString], died: impl Fn(&Died)) -> io::Result<Ended> {
+/// Runs `words` with the cluster's brokers in `KLOG_BROKERS` and `BOOTSTRAP_SERVERS`, its state's folder in `KLOG_CLUSTER`, and `program`'s
+/// folder first in `PATH`, so that `klog` is this klog and `klog cluster kill 1` means this cluster. `died` hears soon of a node that ends
+/// meanwhile. SIGINT and SIGTERM end the command, not us.
+pub async fn run(home: &Home, state: &ClusterState, program: &Path, words: &[OsString], died: impl Fn(&Died)) -> io::Result<Ended> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut words = words.iter();
     let Some(name) = words.next() else {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     };
-    let brokers = cluster.brokers();
+    let brokers = state.brokers();
+    let mut watch = Watch::new(home, state);
     let mut child = Command::new(name)
         .args(words)
         .env("KLOG_BROKERS", &brokers)
         .env("BOOTSTRAP_SERVERS", &brokers)
+        .env(VARIABLE, home.folder())
         .env("PATH", path_with(program))
         .kill_on_drop(true)
         .spawn()?;
     let mut ended = Ended { code: 0, died: Vec::new() };
+    let note = |changes: Vec<Change>, ended: &mut Ended| {
+        for change in changes {
+            if let Change::Died(found) = change {
+                died(&found);
+                ended.died.push(found);
+            }
+        }
+    };
     loop {
         tokio::select! {
             status = child.wait() => {
                 ended.code = code_of(status?);
                 // Both may have ended since we looked last.
-                if let Some(found) = cluster.dead().filter(|_| ended.died.is_empty()) {
-                    died(&found);
-                    ended.died.push(found);
-                }
+                note(watch.look(), &mut ended);
                 return Ok(ended);
             }
-            found = cluster.node_died(), if ended.died.is_empty() => {
-                died(&found);
-                ended.died.push(found);
-            }
+            changes = watch.changes() => note(changes, &mut ended),
             // A terminal sends ^C to the command too, so it is not sent again: twice means "at once" to many programs.
             _ = interrupt.recv() => {
                 ended.code = code_of(end(&mut child, None).await?);

@@ -7,6 +7,7 @@ mod cluster;
 mod configs;
 mod groups;
 mod offsets;
+mod quorum;
 mod reassign;
 mod topics;
 
@@ -15,6 +16,7 @@ pub use configs::{AlterConfig, AlterOp, ConfigEntry, ConfigKind, ConfigResource,
 pub(crate) use groups::Membership;
 pub use groups::{CommittedOffset, GroupInfo, GroupListing, GroupMember};
 pub use offsets::{ListedOffset, OffsetSpec};
+pub use quorum::{Feature, QuorumInfo, QuorumMember};
 pub use reassign::Reassignment;
 pub use topics::{CreatedTopic, NewTopic};
 
