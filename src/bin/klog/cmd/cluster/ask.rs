@@ -149,7 +149,7 @@ pub fn elect(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     let mut report = Report::new(talk, "partitions", &["topic", "partition", "result"]);
     let named = named(matches, &session, &mut report)?;
     if unclean {
-        let what = named.as_ref().map_or_else(|| "all partitions without a leader".to_owned(), |tps| list_of(tps));
+        let what = named.as_ref().map_or_else(|| "all partitions without a leader".to_owned(), list_of);
         let question = format!("Let replicas that are not in sync lead {what}? Acknowledged records may be lost.");
         talk.confirm(&question, matches.get_flag("yes"))?;
     }
