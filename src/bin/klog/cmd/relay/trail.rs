@@ -114,6 +114,14 @@ mod tests {
     }
 
     #[test]
+    fn a_position_among_markers_is_that_of_the_record_behind_them() {
+        let mut trail = trail();
+        trail.note(offset(20), offset(4));
+        let at = |source| trail.translate(offset(source), offset(9)).map(|offset| offset.get());
+        assert_eq!([at(9), at(10), at(15), at(20), at(21)], [Some(3), Some(4), Some(4), Some(4), Some(5)]);
+    }
+
+    #[test]
     fn the_newest_points_survive_as_text() {
         assert_eq!(trail().encode(100), "^5:0,9:3");
         assert_eq!(Trail::decode("^5:0,9:3"), trail());
