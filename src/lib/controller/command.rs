@@ -440,7 +440,7 @@ pub enum Refusal {
     ReplicationNotPositive,
     /// More replicas than nodes.
     #[error(
-        "Unable to replicate the partition {asked} time(s): The target replication factor of {asked} cannot be reached because only {nodes} broker(s) are registered and not fenced."
+        "Unable to replicate the partition {asked} time(s): The target replication factor of {asked} cannot be reached because only {nodes} broker(s) are registered."
     )]
     TooFewNodes {
         /// Replicas asked for.

@@ -6,7 +6,7 @@ use crate::types::{BrokerId, PartitionIndex, TopicName, limits};
 use super::command::{Assignment, Created, Grown, MorePartitions, NewTopic, Refusal, Replication, Resource};
 use super::decide::{Rules, once};
 use super::image::{ClusterImage, Partition, Topic};
-use super::placement::{Among, Placement};
+use super::placement::Placement;
 use super::record::Record;
 
 impl NewTopic {
@@ -133,12 +133,8 @@ pub(super) fn check_together(image: &ClusterImage, settings: &Settings, rules: &
 }
 
 fn place_new(topic: &NewTopic, placement: &mut Placement<'_>, config: &BrokerConfig) -> Result<Vec<Vec<BrokerId>>, Refusal> {
-    // The broker's own topics are as wide as the cluster will be, even while one of its nodes is away.
-    let among = match topic.replication {
-        Replication::AtMost(_) => Among::Registered,
-        Replication::Default | Replication::Exactly(_) => Among::Unfenced,
-    };
-    let nodes = placement.nodes_count(among);
+    // A topic is as wide as the cluster will be, even while one of its nodes is away.
+    let nodes = placement.nodes_count();
     let replicas_asked = match topic.replication {
         Replication::Default => config.default_replication_factor,
         Replication::Exactly(count) => count,
@@ -153,7 +149,7 @@ fn place_new(topic: &NewTopic, placement: &mut Placement<'_>, config: &BrokerCon
         return Err(Refusal::TooFewNodes { asked: replicas_asked, nodes });
     }
     placement.begin_topic(std::iter::empty());
-    Ok((0..count).map(|_| placement.place(replicas_count, among)).collect())
+    Ok((0..count).map(|_| placement.place(replicas_count)).collect())
 }
 
 fn check_assignments(topic: &NewTopic, placement: &Placement<'_>) -> Result<Vec<Vec<BrokerId>>, Refusal> {
@@ -244,13 +240,13 @@ fn partitions_one(
             return Err(Refusal::BadAssignment { why });
         }
         Some(rows) => rows.iter().map(|row| check_replicas(row, Some(replicas_count), placement)).collect::<Result<Vec<_>, _>>()?,
-        None if placement.nodes_count(Among::Unfenced) < replicas_count => {
+        None if placement.nodes_count() < replicas_count => {
             let asked = i16::try_from(replicas_count).unwrap_or(i16::MAX);
-            return Err(Refusal::TooFewNodes { asked, nodes: placement.nodes_count(Among::Unfenced) });
+            return Err(Refusal::TooFewNodes { asked, nodes: placement.nodes_count() });
         }
         None => {
             placement.begin_topic(topic.partitions.iter().filter_map(|partition| partition.replicas.first().copied()));
-            (0..new_count).map(|_| placement.place(replicas_count, Among::Unfenced)).collect()
+            (0..new_count).map(|_| placement.place(replicas_count)).collect()
         }
     };
     let partitions =

@@ -15,7 +15,6 @@ pub(super) struct Placement<'a> {
 #[derive(Debug)]
 struct Load<'a> {
     rack: Option<&'a str>,
-    fenced: bool,
     active: bool,
     leaders_count: usize,
     /// Of the topic that is being placed.
@@ -23,21 +22,11 @@ struct Load<'a> {
     replicas_count: usize,
 }
 
-/// Which nodes take new replicas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Among {
-    /// Those that are not fenced.
-    Unfenced,
-    /// All; those that are fenced come last, lead nothing, and catch up when they are back.
-    Registered,
-}
-
 impl<'a> Placement<'a> {
     /// Counts what the nodes carry.
     pub(super) fn new(image: &'a ClusterImage) -> Placement<'a> {
         let load = |broker: &'a Broker| Load {
             rack: broker.rack.as_deref(),
-            fenced: broker.fenced,
             active: broker.is_active(),
             leaders_count: 0,
             topic_leaders_count: 0,
@@ -71,8 +60,8 @@ impl<'a> Placement<'a> {
     }
 
     /// How many nodes there are.
-    pub(super) fn nodes_count(&self, among: Among) -> usize {
-        self.nodes.values().filter(|load| among == Among::Registered || !load.fenced).count()
+    pub(super) fn nodes_count(&self) -> usize {
+        self.nodes.len()
     }
 
     /// Whether a node of that id is there.
@@ -86,14 +75,15 @@ impl<'a> Placement<'a> {
     }
 
     /// Places one partition: the leader where fewest lead, followers where fewest replicas are, other racks first.
-    /// `replicas_count` is from 1 to the number of those nodes.
-    pub(super) fn place(&mut self, replicas_count: usize, among: Among) -> Vec<BrokerId> {
+    /// Nodes that are fenced or leaving come last, lead nothing, and catch up when they are back (Kafka's `StripedReplicaPlacer`).
+    /// `replicas_count` is from 1 to the number of nodes.
+    pub(super) fn place(&mut self, replicas_count: usize) -> Vec<BrokerId> {
         assert!(1 <= replicas_count);
-        assert!(replicas_count <= self.nodes_count(among));
+        assert!(replicas_count <= self.nodes_count());
         let mut replicas: Vec<BrokerId> = Vec::with_capacity(replicas_count);
         while replicas.len() < replicas_count {
             let leads = replicas.is_empty();
-            let next = self.place_one(&replicas, leads, |_, load| among == Among::Registered || !load.fenced);
+            let next = self.place_one(&replicas, leads, |_, _| true);
             replicas.push(next.expect("fewer are taken than there are"));
         }
         self.add(&replicas);
@@ -118,7 +108,7 @@ impl<'a> Placement<'a> {
             let has_rack = |other: &BrokerId| self.nodes.get(other).is_some_and(|other| other.rack == load.rack);
             let rack_is_used = load.rack.is_some() && taken.iter().any(has_rack);
             let leaders_count = if leads { (load.topic_leaders_count, load.leaders_count) } else { (0, 0) };
-            (load.fenced, rack_is_used, leaders_count, load.replicas_count, **id)
+            (!load.active, rack_is_used, leaders_count, load.replicas_count, **id)
         });
         best.map(|(id, _)| *id)
     }
@@ -148,7 +138,7 @@ mod tests {
         }
         let mut placement = Placement::new(&image);
         let placed: Vec<Vec<i32>> =
-            expected.iter().map(|_| placement.place(replicas_count, Among::Unfenced).into_iter().map(BrokerId::get).collect()).collect();
+            expected.iter().map(|_| placement.place(replicas_count).into_iter().map(BrokerId::get).collect()).collect();
         assert_eq!(placed, expected);
     }
 

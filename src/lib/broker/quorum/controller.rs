@@ -179,7 +179,7 @@ impl Term<'_> {
                 // This process did not run: the silence was its own.
                 self.leases.begin(now, &self.node.image());
             }
-            self.fence(now, &mut batch);
+            let silent = self.fence(now, &mut batch);
             if balance_at <= now {
                 balance_at = now.plus_ms(balance_every_ms);
                 if settings.auto_leader_rebalance {
@@ -190,6 +190,7 @@ impl Term<'_> {
                 self.commit(batch).await;
                 members_at = now;
             }
+            self.watch_again(silent);
             if members_at <= now {
                 members_at = now.plus_ms(MEMBERS_EVERY_MS);
                 self.keep_members().await;
@@ -262,21 +263,33 @@ impl Term<'_> {
         }
     }
 
-    /// Nodes that are dead or silent for too long are fenced. This node's own silence would be this task's.
-    fn fence(&mut self, now: Tick, batch: &mut Vec<Waiting>) {
+    /// A lease that has ended is named once. Where its node could not be fenced, because leadership was being handed over and came back, it
+    /// gets another.
+    fn watch_again(&mut self, silent: Vec<BrokerLife>) {
+        let image = self.node.image();
+        let is_still_there =
+            |life: &BrokerLife| image.broker(life.broker).is_some_and(|broker| !broker.fenced && broker.epoch == life.epoch);
+        for life in silent.into_iter().filter(is_still_there) {
+            self.leases.heard(self.now(), life);
+        }
+    }
+
+    /// Nodes that are dead or silent for too long are fenced; returns these. This node's own silence would be this task's.
+    fn fence(&mut self, now: Tick, batch: &mut Vec<Waiting>) -> Vec<BrokerLife> {
         let image = self.node.image();
         let dead = image.brokers().filter(|broker| !broker.fenced && self.node.peers.is_dead(broker.id));
         let dead = dead.map(|broker| BrokerLife { broker: broker.id, epoch: broker.epoch });
         let mut gone: Vec<BrokerLife> = dead.collect();
         gone.extend(self.leases.expired(now));
-        for life in gone {
+        for life in &gone {
             self.leases.forget(life.broker);
             if life.broker == self.node.id() {
-                self.leases.heard(now, life);
+                self.leases.heard(now, *life);
             } else {
-                batch.push(Waiting { command: Command::FenceBroker(life), answer: Answer::Nobody });
+                batch.push(Waiting { command: Command::FenceBroker(*life), answer: Answer::Nobody });
             }
         }
+        gone
     }
 
     /// Decides all that waits, one command after the other, each against what those before it come to.
