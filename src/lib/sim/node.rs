@@ -427,15 +427,16 @@ impl Node {
         let (config, fixed) = (BrokerConfig::default(), Settings::new());
         let mut image = run.image.clone();
         let (mut entry, mut replies) = (BytesMut::new(), Vec::new());
-        for (command, asker) in std::mem::take(&mut run.queue) {
+        let batch = std::mem::take(&mut run.queue);
+        for (command, asker) in &batch {
             let mut new_id = || Uuid::from_random(around.random.u128(..).to_be_bytes());
             let mut rules = Rules { config: &config, fixed: &fixed, next_index: run.quorum.next_index(), new_id: &mut new_id };
-            let decision = controller::decide(&image, &command, &mut rules);
+            let decision = controller::decide(&image, command, &mut rules);
             for record in &decision.records {
                 image.apply(record);
                 put_record(&mut entry, record);
             }
-            replies.push((asker, decision.reply));
+            replies.push((*asker, decision.reply));
         }
         let proposed = if entry.is_empty() { Err(()) } else { run.quorum.propose(entry.to_vec()).map_err(|_| ()) };
         match proposed {
@@ -445,7 +446,11 @@ impl Node {
             }
             Ok(proposed) => run.in_flight = Some((proposed, replies)),
             Err(()) if entry.is_empty() => send_replies(&mut around.sends, replies),
-            Err(()) => (),
+            Err(()) => {
+                // Leadership is being handed over, which may fail: a lease that has ended is named once, so nothing may be dropped here.
+                run.queue = batch;
+                return;
+            }
         }
         self.drain(around);
     }
