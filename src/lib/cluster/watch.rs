@@ -37,7 +37,12 @@ pub enum Change {
 impl Watch {
     /// From this state on. Needs a runtime around it.
     pub fn new(home: &Home, state: &ClusterState) -> Watch {
-        let seen = state.nodes.iter().map(|node| (node.id(), (node.state(), node.process.clone()))).collect();
+        // Race: a node may have died since the state was made. It ran then, so its end is still to be told.
+        let seen_as = |node: &NodeState| match node.state() {
+            State::Died => State::Running,
+            state @ (State::Running | State::Paused | State::Stopped | State::Killed) => state,
+        };
+        let seen = state.nodes.iter().map(|node| (node.id(), (seen_as(node), node.process.clone()))).collect();
         let mut next = interval(LOOK_EVERY);
         next.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Watch { home: home.clone(), seen, next }
@@ -129,6 +134,22 @@ impl Drop for ThrowAway {
 mod tests {
     use super::super::Wanted;
     use super::*;
+
+    #[tokio::test]
+    async fn an_end_before_the_first_look_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        let id = BrokerId::new(1).unwrap();
+        let mut state = ClusterState::new("t".to_owned(), vec![NodeState::new(id, "d".into(), folder.path().join("log"))]);
+        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        (state.nodes[0].process, state.nodes[0].wanted) = (Process::of(child.id().cast_signed()), Wanted::Running);
+        home.write(&state).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut watch = Watch::new(&home, &state);
+        let changes = watch.changes().await;
+        assert!(matches!(&changes[..], [Change::Died(died)] if died.id == id), "{changes:?}");
+    }
 
     #[tokio::test]
     async fn changes_are_told_once_and_an_end_by_who_wanted_it() {
