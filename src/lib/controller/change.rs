@@ -208,7 +208,7 @@ impl<'a> Next<'a> {
         if to == *now {
             return None;
         }
-        to.partition_epoch = now.partition_epoch.checked_add(1).expect("no partition changes 2^31 times");
+        to.partition_epoch = now.confirmed().partition_epoch;
         Some(to)
     }
 

@@ -63,6 +63,14 @@ pub struct Partition {
     pub partition_epoch: i32,
 }
 
+impl Partition {
+    /// The same under the next partition epoch.
+    pub(super) fn confirmed(&self) -> Partition {
+        let partition_epoch = self.partition_epoch.checked_add(1).expect("no partition changes 2^31 times");
+        Partition { partition_epoch, ..self.clone() }
+    }
+}
+
 /// One topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {

@@ -37,11 +37,11 @@ pub(super) fn alter(
             // It led on because nobody else could. Now somebody can.
             next = next.without(from.broker);
         }
-        let next = next.settle(&electorate, electorate.rules_of(topic));
-        if let Some(partition) = &next {
-            records.push(Record::Partition { topic: change.topic, index: change.index, partition: partition.clone() });
-        }
-        Ok(next.unwrap_or_else(|| now.clone()))
+        // The partition epoch moves also where nothing else does: a leader proposes the present ISR so that whatever it proposed before, and
+        // which may still be on its way, comes too late.
+        let partition = next.settle(&electorate, electorate.rules_of(topic)).unwrap_or_else(|| now.confirmed());
+        records.push(Record::Partition { topic: change.topic, index: change.index, partition: partition.clone() });
+        Ok(partition)
     };
     Ok(changes.iter().map(|change| IsrAnswer { topic: change.topic, index: change.index, outcome: one(change) }).collect())
 }
