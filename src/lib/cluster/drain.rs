@@ -69,15 +69,18 @@ impl Cluster {
         while client.metadata(Topics::All).await?.topics.values().any(|topic| has_replica(topic, id)) {
             sleep(LOOK_EVERY).await;
         }
-        let quorum = admin.describe_quorum().await?;
-        if let Some(voter) = quorum.voters.iter().find(|voter| voter.id == id) {
-            admin.remove_voter(voter).await?;
-        }
         self.stop(&[id]).await?;
-        match admin.unregister_broker(id).await {
-            // A try before this one may have come so far.
-            Err(ClientError::Broker { code: ErrorCode::BrokerIdNotRegistered, .. }) | Ok(()) => (),
-            Err(error) => return Err(error.into()),
+        loop {
+            match admin.unregister_broker(id).await {
+                // A try before this one may have come so far.
+                Err(ClientError::Broker { code: ErrorCode::BrokerIdNotRegistered, .. }) | Ok(()) => (),
+                Err(error) => return Err(error.into()),
+            }
+            // The controller lets it go from the quorum, too; one that takes the other's place meanwhile has to be told again.
+            if admin.describe_quorum().await?.voters.iter().all(|voter| voter.id != id) {
+                break;
+            }
+            sleep(LOOK_EVERY).await;
         }
         let data = self.state.node(id)?.data.clone();
         self.state.nodes.retain(|node| node.id() != id);

@@ -8,7 +8,6 @@ use crate::wire::api::k18_api_versions::ApiVersionsRequest;
 use crate::wire::api::k43_elect_leaders::{ElectLeadersRequest, RequestTopicPartition};
 use crate::wire::api::k55_describe_quorum::{DescribeQuorumRequest, RequestPartition, RequestTopic};
 use crate::wire::api::k64_unregister_broker::UnregisterBrokerRequest;
-use crate::wire::api::k81_remove_raft_voter::RemoveRaftVoterRequest;
 use crate::wire::error::ErrorCode;
 
 /// The topic under which the quorum's log is described.
@@ -168,16 +167,5 @@ impl Admin {
         let request = UnregisterBrokerRequest { broker_id: broker.get() };
         let response = self.to_controller(&request, |response| is_moved(response.error_code)).await?;
         ClientError::check(|| format!("broker {broker}"), response.error_code, response.error_message)
-    }
-
-    /// Takes a voter out of the quorum.
-    pub async fn remove_voter(&self, voter: &QuorumMember) -> Result<(), ClientError> {
-        let request = RemoveRaftVoterRequest {
-            voter_id: voter.id.get(),
-            voter_directory_id: voter.directory_id.unwrap_or(Uuid::ZERO),
-            ..RemoveRaftVoterRequest::default()
-        };
-        let response = self.to_controller(&request, |response| is_moved(response.error_code)).await?;
-        ClientError::check(|| format!("voter {}", voter.id), response.error_code, response.error_message)
     }
 }
