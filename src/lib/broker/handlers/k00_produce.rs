@@ -1,9 +1,8 @@
 //! Key 0, Produce: each partition's batch is checked whole, appended, and answered as far as `acks` asks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::controller::Broker;
 use crate::log::{InvalidBatch, validate};
 use crate::replica::Acks;
 use crate::types::{BrokerId, Offset, Tick, TopicId, TopicName};
@@ -19,7 +18,7 @@ use super::super::dispatch::{Answer, Step};
 use super::super::partition::{Partition, WriteError, Written};
 use super::super::partitions::Topic;
 use super::super::to_wire;
-use super::elsewhere;
+use super::{elsewhere, leader_endpoints};
 
 /// First version that may carry zstd (KIP-110).
 const ZSTD_VERSION: i16 = 7;
@@ -219,17 +218,8 @@ fn answer_of(written: &Written) -> ResponsePartitionResponse {
 /// Where the leaders are that an answer names (KIP-951).
 fn endpoints(cx: &Context, response: &ProduceResponse) -> Vec<ResponseNodeEndpoint> {
     let answers = response.responses.iter().flat_map(|topic| &topic.partition_responses);
-    let leaders: BTreeSet<BrokerId> = answers.filter_map(|answer| BrokerId::new(answer.current_leader.leader_id)).collect();
-    if leaders.is_empty() {
-        return Vec::new();
-    }
-    let image = cx.node.image();
-    let known = leaders.iter().filter_map(|id| image.broker(*id));
-    let endpoint = |broker: &Broker| {
-        let (host, port) = cx.address_of(broker.id, &image);
-        ResponseNodeEndpoint { node_id: broker.id.get(), host, port: i32::from(port), rack: broker.rack.clone() }
-    };
-    known.map(endpoint).collect()
+    let leaders = answers.filter_map(|answer| BrokerId::new(answer.current_leader.leader_id)).collect();
+    leader_endpoints(cx, &leaders, |node_id, host, port, rack| ResponseNodeEndpoint { node_id, host, port, rack })
 }
 
 /// Waits for the disk and for the other replicas.

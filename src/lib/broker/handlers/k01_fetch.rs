@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::controller::Broker;
 use crate::os::FileSlice;
 use crate::replica::Refusal;
 use crate::types::{BrokerEpoch, BrokerId, LeaderEpoch, Offset, Tick};
@@ -24,7 +23,7 @@ use super::super::partitions::Table;
 use super::super::replication::Parked;
 use super::super::sessions::{FetchContext, FetchSessions, TopicRef};
 use super::super::to_wire;
-use super::elsewhere;
+use super::{elsewhere, leader_endpoints};
 
 /// First version that names topics by id.
 const TOPIC_ID_VERSION: i16 = 13;
@@ -292,20 +291,10 @@ impl Fetch {
         for (topic, answer) in answers {
             push_answer(&mut responses, topic, answer);
         }
-        let node_endpoints = if leaders.is_empty() { Vec::new() } else { endpoints(&self.cx, &leaders) };
+        let node_endpoints =
+            leader_endpoints(&self.cx, &leaders, |node_id, host, port, rack| ResponseNodeEndpoint { node_id, host, port, rack });
         Answer { response: FetchResponse { session_id, responses, node_endpoints, ..FetchResponse::default() }, slices }
     }
-}
-
-/// Where the leaders are that an answer names (KIP-951).
-fn endpoints(cx: &Context, leaders: &BTreeSet<BrokerId>) -> Vec<ResponseNodeEndpoint> {
-    let image = cx.node.image();
-    let known = leaders.iter().filter_map(|id| image.broker(*id));
-    let endpoint = |broker: &Broker| {
-        let (host, port) = cx.address_of(broker.id, &image);
-        ResponseNodeEndpoint { node_id: broker.id.get(), host, port: i32::from(port), rack: broker.rack.clone() }
-    };
-    known.map(endpoint).collect()
 }
 
 /// Partitions that wake a waiting fetch, until this is dropped: also when the connection ends meanwhile.

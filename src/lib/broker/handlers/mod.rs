@@ -42,7 +42,9 @@ pub mod k75_describe_topic_partitions;
 mod configs;
 mod groups;
 
-use crate::controller::ClusterImage;
+use std::collections::BTreeSet;
+
+use crate::controller::{Broker, ClusterImage};
 use crate::replica::Refusal;
 use crate::types::{BrokerId, PartitionIndex};
 
@@ -69,6 +71,19 @@ fn elsewhere(cx: &Context, topic: &Topic, index: i32) -> Option<Refusal> {
     let image = cx.node.image();
     let partition = image.topic_by_id(topic.id)?.partition(PartitionIndex::new(index)?)?;
     Some(Refusal::NotLeader { leader: partition.leader, epoch: partition.leader_epoch })
+}
+
+/// Where the nodes are that an answer names as leaders (KIP-951), each made of id, host, port and rack: every message has a type of its own.
+fn leader_endpoints<T>(cx: &Context, leaders: &BTreeSet<BrokerId>, made: impl Fn(i32, String, i32, Option<String>) -> T) -> Vec<T> {
+    if leaders.is_empty() {
+        return Vec::new();
+    }
+    let image = cx.node.image();
+    let endpoint = |broker: &Broker| {
+        let (host, port) = cx.address_of(broker.id, &image);
+        made(broker.id.get(), host, i32::from(port), broker.rack.clone())
+    };
+    leaders.iter().filter_map(|id| image.broker(*id)).map(endpoint).collect()
 }
 
 /// The node that clients are told is the controller: it, if they can reach it.
