@@ -50,7 +50,12 @@ impl Admin {
     async fn to_controller<R: Request>(&self, request: &R, moved: impl Fn(&R::Response) -> bool) -> Result<R::Response, ClientError> {
         self.client
             .retry(R::KEY.name(), async || {
-                let response = self.client.call_controller(request).await?;
+                let called = self.client.call_controller(request).await;
+                if called.as_ref().is_err_and(ClientError::is_retriable) {
+                    // The controller that we know may be gone, and another in its place.
+                    self.client.metadata_once(super::Topics::None, false).await?;
+                }
+                let response = called?;
                 if moved(&response) {
                     self.client.metadata_once(super::Topics::None, false).await?;
                     return Err(ClientError::broker(R::KEY.name(), ErrorCode::NotController, None));
