@@ -126,6 +126,26 @@ async fn latest(nodes: &Nodes, number: i32, name: &str) -> (ErrorCode, i64) {
     (ErrorCode::from(answer.error_code), answer.offset)
 }
 
+/// A client asks as if it were a replica that has everything below `from`.
+async fn pretend(nodes: &Nodes, number: i32, name: &str, replica: i32, from: i64) {
+    let image = nodes.server(number).node().image();
+    let topic_id = image.topic(name).unwrap().id;
+    let epoch = image.broker(id(replica)).unwrap().epoch.get();
+    for version in [12, 17] {
+        let partition = k01::RequestPartition {
+            partition: 0,
+            fetch_offset: from,
+            partition_max_bytes: 1 << 20,
+            log_start_offset: 0,
+            ..Default::default()
+        };
+        let topic = k01::RequestTopic { topic: name.into(), topic_id, partitions: vec![partition] };
+        let replica_state = k01::RequestReplicaState { replica_id: replica, replica_epoch: epoch };
+        let request = k01::FetchRequest { replica_id: replica, replica_state, topics: vec![topic], ..Default::default() };
+        nodes.ask(number, version, &request).await;
+    }
+}
+
 /// Holds back everything between two nodes, or lets it go on.
 fn block(nodes: &Nodes, number: i32, from: &[i32]) {
     let request = FaultsRequest { blocked: from.to_vec(), ..FaultsRequest::default() };
@@ -146,6 +166,9 @@ async fn a_record_that_one_follower_lacks_is_shown_to_nobody() {
     let third = nodes.running().into_iter().find(|number| *number != leading && *number != cut_off).unwrap();
     let has_both = |node: &Node| partition(node, TOPIC).unwrap().with_log(|log| log.end().get()) == Some(2);
     nodes.until(third, "it has both", has_both).await;
+    assert_eq!(consume(&nodes, leading, TOPIC).await, (vec!["a".to_owned()], 1));
+    // Nor is it when a client says that it is the one that lacks it: that counts where nodes prove who they are.
+    pretend(&nodes, leading, TOPIC, cut_off, 2).await;
     assert_eq!(consume(&nodes, leading, TOPIC).await, (vec!["a".to_owned()], 1));
     assert_eq!(latest(&nodes, leading, TOPIC).await, (ErrorCode::None, 1));
     assert_eq!(produce(&nodes, leading, TOPIC, -1, 300, &["c".into()]).await.0, ErrorCode::RequestTimedOut);
