@@ -6,6 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::Duration;
 
 use assert_cmd::assert::OutputAssertExt;
@@ -134,6 +136,8 @@ impl Drop for Place {
 struct Foreground {
     child: Child,
     output: BufReader<ChildStdout>,
+    /// What it says on stderr, byte by byte.
+    stderr: Receiver<u8>,
 }
 
 impl Foreground {
@@ -144,7 +148,10 @@ impl Foreground {
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         assert!(line.starts_with("127.0.0.1:"), "{line:?}");
-        Foreground { child, output }
+        let (sender, stderr) = mpsc::channel();
+        let bytes = child.stderr.take().unwrap().bytes();
+        thread::spawn(move || bytes.map_while(Result::ok).try_for_each(|byte| sender.send(byte)));
+        Foreground { child, output, stderr }
     }
 
     fn signal(&self, signal: Signal) {
@@ -152,20 +159,17 @@ impl Foreground {
     }
 
     /// Waits until it says something on stderr.
-    fn says(&mut self, words: &str) {
+    fn says(&self, words: &str) {
         let mut said = String::new();
-        let stderr = self.child.stderr.as_mut().unwrap();
-        let mut byte = [0];
         while !said.contains(words) {
-            assert_eq!(stderr.read(&mut byte).unwrap(), 1, "it ended after saying {said:?}");
-            said.push(char::from(byte[0]));
+            let byte = self.stderr.recv_timeout(WAIT).unwrap_or_else(|error| panic!("{error} after it said {said:?}"));
+            said.push(char::from(byte));
         }
     }
 
     fn end(mut self) -> (Option<i32>, String) {
         let status = until("klog cluster up ended", WAIT, || self.child.try_wait().unwrap());
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let said = String::from_utf8(self.stderr.iter().collect()).unwrap();
         self.output.read_to_string(&mut String::new()).unwrap();
         (status.code(), said)
     }

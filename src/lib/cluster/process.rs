@@ -124,13 +124,19 @@ fn parse_stat(text: &str) -> Option<(Life, u64)> {
     // The name is in parentheses and may hold parentheses and blanks itself, so the fields are counted from the last one.
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    let life = match fields.next()? {
+    let state = fields.next()?;
+    // Field 20, `num_threads`; the state was field 3.
+    let threads: u32 = fields.nth(16)?.parse().ok()?;
+    let life = match state {
         "T" | "t" => Life::Paused,
+        // Race: the line tells of the first thread. The others of a killed process end in any order, and until the last did, the files and
+        // ports are held and nobody is told how it ended.
+        "Z" if threads > 1 => Life::Running,
         "Z" | "X" | "x" => Life::Gone,
         _ => Life::Running,
     };
-    // Field 22, `starttime`; the state was field 3.
-    Some((life, fields.nth(18)?.parse().ok()?))
+    // Field 22, `starttime`.
+    Some((life, fields.nth(1)?.parse().ok()?))
 }
 
 /// The words of a process's command line.
@@ -174,11 +180,18 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let rest = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        let rest = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 18 4711 20";
         assert_eq!(parse_stat(&format!("7 (a) b) S {rest}")), Some((Life::Running, 4711)));
         assert_eq!(parse_stat(&format!("7 (a) T {rest}")), Some((Life::Paused, 4711)));
         assert_eq!(parse_stat(&format!("7 (a) Z {rest}")), Some((Life::Gone, 4711)));
         assert_eq!(parse_stat("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn a_process_has_ended_with_its_last_thread() {
+        let line = |threads: u32| format!("7 (a) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 {threads} 18 4711 20");
+        assert_eq!(parse_stat(&line(2)), Some((Life::Running, 4711)));
+        assert_eq!(parse_stat(&line(1)), Some((Life::Gone, 4711)));
     }
 
     #[test]
