@@ -149,7 +149,7 @@ impl Foreground {
         output.read_line(&mut line).unwrap();
         assert!(line.starts_with("127.0.0.1:"), "{line:?}");
         let (sender, stderr) = mpsc::channel();
-        let bytes = child.stderr.take().unwrap().bytes();
+        let bytes = BufReader::new(child.stderr.take().unwrap()).bytes();
         thread::spawn(move || bytes.map_while(Result::ok).try_for_each(|byte| sender.send(byte)));
         Foreground { child, output, stderr }
     }
@@ -429,7 +429,7 @@ fn a_description_makes_nodes_and_topics() {
 fn in_the_foreground_a_signal_takes_it_down_and_the_data_stay() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let place = Place::new();
-        let mut up = Foreground::start(&place, &[]);
+        let up = Foreground::start(&place, &[]);
         up.says("takes it down");
         // Whoever kills it and starts it again does so while we look.
         place.cluster("kill 1").good();
@@ -446,7 +446,7 @@ fn in_the_foreground_a_signal_takes_it_down_and_the_data_stay() {
 #[test]
 fn in_the_foreground_a_node_that_dies_is_shown_with_its_last_words() {
     let place = Place::new();
-    let mut up = Foreground::start(&place, &[]);
+    let up = Foreground::start(&place, &[]);
     up.says("takes it down");
     kill(place.nodes()[0], Signal::SIGKILL).unwrap();
     up.says("node 1 died (killed by SIGKILL); its last words:\nklog node 1 ready");
@@ -459,7 +459,7 @@ fn in_the_foreground_a_node_that_dies_is_shown_with_its_last_words() {
 #[test]
 fn a_second_signal_kills_at_once() {
     let place = Place::new();
-    let mut up = Foreground::start(&place, &[]);
+    let up = Foreground::start(&place, &[]);
     up.says("takes it down");
     // Another command has its turn and does not end, so the nodes cannot be stopped in order.
     let lock = fs::File::open(place.clusters().join("dev/lock")).unwrap();
