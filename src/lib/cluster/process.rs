@@ -16,6 +16,8 @@ use crate::os::boot_id;
 
 /// Bytes of what `/proc/PID/status` calls kB.
 const STATUS_UNIT: u64 = 1024;
+/// How long threads may take to end after the first one: they wait for the disk at most.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
 /// Between two looks at a process whose end is awaited.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -37,6 +39,8 @@ pub enum Life {
     Running,
     /// It is stopped (SIGSTOP) and goes on with SIGCONT.
     Paused,
+    /// Its first thread ended, and others are about to.
+    Ending,
     /// It ended.
     Gone,
 }
@@ -48,8 +52,22 @@ impl Process {
         (life != Life::Gone).then_some(Process { pid, began, boot: boot_id().ok()? })
     }
 
-    /// What it does.
+    /// What it does. One that is about to end is waited for, a moment long.
     pub fn life(&self) -> Life {
+        let life = self.life_now();
+        if life != Life::Ending {
+            return life;
+        }
+        // Race: another may have the number by now. Waiting for that one costs a moment and changes nothing.
+        if let Some(pid) = Pid::from_raw(self.pid)
+            && let Ok(handle) = pidfd_open(pid, PidfdFlags::empty())
+        {
+            wait_end(&handle, ENDS_WITHIN);
+        }
+        self.life_now()
+    }
+
+    fn life_now(&self) -> Life {
         match stat(self.pid) {
             Some((life, began)) if began == self.began && boot_id().is_ok_and(|boot| boot == self.boot) => life,
             Some(_) | None => Life::Gone,
@@ -80,9 +98,7 @@ impl Process {
     /// Waits for its end without a runtime, at most `within`; gives whether it ended.
     pub fn wait_gone(&self, within: Duration) -> bool {
         if let Some(handle) = self.handle() {
-            let timeout = Timespec { tv_sec: within.as_secs().cast_signed(), tv_nsec: i64::from(within.subsec_nanos()) };
-            // An interrupted wait is a short one: the look below tells.
-            let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&timeout));
+            wait_end(&handle, within);
         }
         !self.lives()
     }
@@ -114,6 +130,13 @@ impl Process {
     }
 }
 
+/// Waits for the end of a process, of all its threads, at most `within`.
+fn wait_end(handle: &OwnedFd, within: Duration) {
+    let timeout = Timespec { tv_sec: within.as_secs().cast_signed(), tv_nsec: i64::from(within.subsec_nanos()) };
+    // An interrupted wait is a short one: who asks looks again.
+    let _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&timeout));
+}
+
 /// What the process does and when it began, from the one line of `/proc/PID/stat`.
 fn stat(pid: i32) -> Option<(Life, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -131,7 +154,7 @@ fn parse_stat(text: &str) -> Option<(Life, u64)> {
         "T" | "t" => Life::Paused,
         // Race: the line tells of the first thread. The others of a killed process end in any order, and until the last did, the files and
         // ports are held and nobody is told how it ended.
-        "Z" if threads > 1 => Life::Running,
+        "Z" if 1 < threads => Life::Ending,
         "Z" | "X" | "x" => Life::Gone,
         _ => Life::Running,
     };
@@ -190,7 +213,7 @@ mod tests {
     #[test]
     fn a_process_has_ended_with_its_last_thread() {
         let line = |threads: u32| format!("7 (a) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 {threads} 18 4711 20");
-        assert_eq!(parse_stat(&line(2)), Some((Life::Running, 4711)));
+        assert_eq!(parse_stat(&line(2)), Some((Life::Ending, 4711)));
         assert_eq!(parse_stat(&line(1)), Some((Life::Gone, 4711)));
     }
 

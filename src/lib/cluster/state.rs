@@ -166,7 +166,7 @@ impl NodeState {
     /// What it is now.
     pub fn state(&self) -> State {
         match (self.process.as_ref().map_or(Life::Gone, Process::life), self.wanted) {
-            (Life::Running, _) => State::Running,
+            (Life::Running | Life::Ending, _) => State::Running,
             (Life::Paused, _) => State::Paused,
             (Life::Gone, Wanted::Stopped) => State::Stopped,
             (Life::Gone, Wanted::Killed) => State::Killed,
