@@ -16,6 +16,8 @@ use crate::os::boot_id;
 
 /// Bytes of what `/proc/PID/status` calls kB.
 const STATUS_UNIT: u64 = 1024;
+/// The kernel's mark of a thread that is ending (`include/linux/sched.h`).
+const PF_EXITING: u32 = 4;
 /// How long threads may take to end after the first one: they wait for the disk at most.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
 /// Between two looks at a process whose end is awaited.
@@ -39,7 +41,7 @@ pub enum Life {
     Running,
     /// It is stopped (SIGSTOP) and goes on with SIGCONT.
     Paused,
-    /// Its first thread ended, and others are about to.
+    /// Its first thread ends, or others that are about to.
     Ending,
     /// It ended.
     Gone,
@@ -148,14 +150,16 @@ fn parse_stat(text: &str) -> Option<(Life, u64)> {
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;
-    // Field 20, `num_threads`; the state was field 3.
-    let threads: u32 = fields.nth(16)?.parse().ok()?;
+    // Field 9, `flags`, and field 20, `num_threads`; the state was field 3.
+    let flags: u32 = fields.nth(5)?.parse().ok()?;
+    let threads: u32 = fields.nth(10)?.parse().ok()?;
     let life = match state {
-        "T" | "t" => Life::Paused,
         // Race: the line tells of the first thread. The others of a killed process end in any order, and until the last did, the files and
         // ports are held and nobody is told how it ended.
         "Z" if 1 < threads => Life::Ending,
         "Z" | "X" | "x" => Life::Gone,
+        _ if flags & PF_EXITING != 0 => Life::Ending,
+        "T" | "t" => Life::Paused,
         _ => Life::Running,
     };
     // Field 22, `starttime`.
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let rest = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 18 4711 20";
+        let rest = "1 2 3 4 5 64 7 8 9 10 11 12 13 14 15 16 1 18 4711 20";
         assert_eq!(parse_stat(&format!("7 (a) b) S {rest}")), Some((Life::Running, 4711)));
         assert_eq!(parse_stat(&format!("7 (a) T {rest}")), Some((Life::Paused, 4711)));
         assert_eq!(parse_stat(&format!("7 (a) Z {rest}")), Some((Life::Gone, 4711)));
@@ -212,9 +216,11 @@ mod tests {
 
     #[test]
     fn a_process_has_ended_with_its_last_thread() {
-        let line = |threads: u32| format!("7 (a) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 {threads} 18 4711 20");
+        let line = |threads: u32| format!("7 (a) Z 1 2 3 4 5 64 7 8 9 10 11 12 13 14 15 16 {threads} 18 4711 20");
         assert_eq!(parse_stat(&line(2)), Some((Life::Ending, 4711)));
         assert_eq!(parse_stat(&line(1)), Some((Life::Gone, 4711)));
+        let ending = "7 (a) R 1 2 3 4 5 4194308 7 8 9 10 11 12 13 14 15 16 1 18 4711 20";
+        assert_eq!(parse_stat(ending), Some((Life::Ending, 4711)));
     }
 
     #[test]
