@@ -224,7 +224,7 @@ fn a_second_signal_ends_a_reader_at_once() {
     let mut following = Following::start(&node, &["t", "-g", "g"]);
     following.expect(&lines(1..=3));
     // A node that does not answer: the last commit would wait for it.
-    node.signal(Signal::SIGSTOP);
+    node.pause();
     until("a later signal ended it", DEADLINE, || {
         following.signal(Signal::SIGINT);
         following.child.try_wait().unwrap()

@@ -66,7 +66,7 @@ fn a_second_signal_ends_a_writer_at_once() {
     stdin.write_all(b"a\n").unwrap();
     stdout.read_line(&mut taken).unwrap();
     // A node that does not answer: what was read could not be stored.
-    node.signal(Signal::SIGSTOP);
+    node.pause();
     stdin.write_all(b"b\n").unwrap();
     stdout.read_line(&mut taken).unwrap();
     assert_eq!(taken, "a\nb\n");

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
@@ -126,6 +127,13 @@ impl Node {
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.pid().cast_signed()), signal).unwrap();
+    }
+
+    /// SIGSTOP, and waits until the process stands still, all its threads.
+    pub fn pause(&self) {
+        self.signal(Signal::SIGSTOP);
+        let paused = waitpid(Pid::from_raw(self.pid().cast_signed()), Some(WaitPidFlag::WUNTRACED)).unwrap();
+        assert!(matches!(paused, WaitStatus::Stopped(..)), "{paused:?}");
     }
 
     /// SIGKILL, and waits until the process is gone.

@@ -18,6 +18,7 @@ mod status;
 mod up;
 mod watch;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -112,18 +113,18 @@ impl Cluster {
 
     /// Lets a node's process stand still (SIGSTOP): to the others it is silent, not gone.
     pub fn pause(&mut self, id: BrokerId) -> Result<(), ClusterError> {
-        self.signal(id, Signal::STOP)
+        self.to_process(id, Process::pause)
     }
 
     /// Lets it go on.
     pub fn resume(&mut self, id: BrokerId) -> Result<(), ClusterError> {
-        self.signal(id, Signal::CONT)
+        self.to_process(id, |process| process.signal(Signal::CONT))
     }
 
-    fn signal(&self, id: BrokerId, signal: Signal) -> Result<(), ClusterError> {
+    fn to_process(&self, id: BrokerId, act: impl FnOnce(&Process) -> io::Result<bool>) -> Result<(), ClusterError> {
         let process = self.living(id)?;
         let path = || PathBuf::from(format!("process {}", process.pid));
-        process.signal(signal).map(drop).map_err(|source| ClusterError::Io { path: path(), source })
+        act(&process).map(drop).map_err(|source| ClusterError::Io { path: path(), source })
     }
 
     /// The node's process, which has to live.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,6 +20,8 @@ const STATUS_UNIT: u64 = 1024;
 const PF_EXITING: u32 = 4;
 /// How long threads may take to end after the first one: they wait for the disk at most.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
+/// How long threads may take to stand still.
+const STANDS_STILL_WITHIN: Duration = Duration::from_millis(500);
 /// Between two looks at a process whose end is awaited.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -95,6 +97,26 @@ impl Process {
             Err(rustix::io::Errno::SRCH) => Ok(false),
             sent => sent.map(|()| true).map_err(io::Error::from),
         }
+    }
+
+    /// Has it stand still (SIGSTOP) and waits until all its threads do; gives whether there was somebody to get the signal. A thread that waits
+    /// for the disk stands still when that has answered, so the wait is bounded.
+    pub fn pause(&self) -> io::Result<bool> {
+        let sent = self.signal(Signal::STOP)?;
+        let until = Instant::now() + STANDS_STILL_WITHIN;
+        while sent && !self.stands_still() && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(sent)
+    }
+
+    fn stands_still(&self) -> bool {
+        let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return true };
+        threads.flatten().all(|thread| {
+            let line = fs::read_to_string(thread.path().join("stat"));
+            // A thread that is gone does nothing either.
+            line.ok().and_then(|line| parse_stat(&line)).is_none_or(|(life, _)| life != Life::Running)
+        })
     }
 
     /// Waits for its end without a runtime, at most `within`; gives whether it ended.
@@ -239,6 +261,18 @@ mod tests {
         assert!(process.wait_gone(Duration::from_secs(10)));
         assert_eq!(process.reap().unwrap(), "killed by SIGKILL");
         assert!(!process.signal(Signal::KILL).unwrap());
+    }
+
+    #[test]
+    fn after_a_pause_all_threads_stand_still() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process::of(child.id().cast_signed()).unwrap();
+        assert!(process.pause().unwrap());
+        assert!(process.stands_still());
+        assert_eq!(process.life(), Life::Paused);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!process.pause().unwrap());
     }
 
     #[test]
