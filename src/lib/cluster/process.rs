@@ -105,7 +105,7 @@ impl Process {
         let sent = self.signal(Signal::STOP)?;
         let until = Instant::now() + STANDS_STILL_WITHIN;
         while sent && !self.stands_still() && Instant::now() < until {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::park_timeout(LOOK_EVERY);
         }
         Ok(sent)
     }

@@ -104,9 +104,6 @@ pub async fn start(
 ) -> Result<Vec<Started>, ClusterError> {
     let secret = home.secret()?;
     let bound = take_ports(state, ids)?;
-    for id in ids {
-        state.node_mut(*id)?.wanted = Wanted::Running;
-    }
     home.write(state)?;
     let how = Start { program, home: home.folder(), secret: &secret };
     let mut started = Vec::new();
@@ -117,7 +114,8 @@ pub async fn start(
         let process = spawn::spawn(&how, state, node, clients, nodes)?;
         undo.started.push(process.clone());
         let node = state.node_mut(id)?;
-        node.process = Some(process.clone());
+        // Both at once: a node that is to run and whose process is still the one before has died, to whoever looks.
+        (node.process, node.wanted) = (Some(process.clone()), Wanted::Running);
         started.push(Started { id, address: Address::of(node), process, log: node.log.clone(), log_from });
     }
     started.sort_by_key(|started| started.id);
