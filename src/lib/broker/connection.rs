@@ -13,6 +13,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
@@ -225,7 +226,7 @@ impl Connection {
             // Silence may have taken the buffer away meanwhile.
             self.inbox.reserve(room);
             let limit = if exact { room } else { usize::MAX };
-            match self.stream.try_read_buf(&mut (&mut self.inbox).limit(limit)) {
+            match self.receive(limit) {
                 Ok(0) => return Err(End::Gone),
                 Ok(n) => {
                     self.heard = Instant::now();
@@ -238,6 +239,23 @@ impl Connection {
                 Err(e) => return Err(e.into()),
             }
         }
+    }
+
+    /// Reads what has come, at most `limit` bytes.
+    fn receive(&mut self, limit: usize) -> io::Result<usize> {
+        let Connection { stream, inbox, .. } = self;
+        let room = (inbox.capacity() - inbox.len()).min(limit);
+        let mut received = Err(io::ErrorKind::WouldBlock.into());
+        let all = stream.try_io(Interest::READABLE, || {
+            received = stream.try_read_buf(&mut (&mut *inbox).limit(limit));
+            match received {
+                // There is no more: told so, the runtime waits for news, and the next read need not ask the kernel in vain.
+                Ok(bytes_len) if bytes_len < room => Err(io::ErrorKind::WouldBlock.into()),
+                Ok(_) | Err(_) => Ok(()),
+            }
+        });
+        all.or_else(|error| if error.kind() == io::ErrorKind::WouldBlock { Ok(()) } else { Err(error) })?;
+        received
     }
 
     /// How much the next read may take, and whether it must not take more.

@@ -61,6 +61,7 @@ impl Log {
         for place in segment.places(begin, &self.folder)? {
             let place = place?;
             if limit < place.end() || upper.get() <= place.header.last_offset() {
+                segment.ended_before(&place);
                 break;
             }
             to = to.max(place.end());

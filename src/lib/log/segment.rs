@@ -1,6 +1,7 @@
 //! One segment: a `.log` file and its indexes. Owns names of files, and which position an offset or a time has; must never know which
 //! segments there are, nor producers.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,8 @@ pub(super) struct Segment {
     bytes_since_entry: u64,
     /// The newest batches, so that readers at the end of the log need no look at the file.
     recent: VecDeque<Found>,
+    /// The batch before which the last read ended: whoever reads on begins there.
+    following: Cell<Option<Found>>,
 }
 
 /// Batches at the end of a segment that are remembered.
@@ -128,6 +131,7 @@ impl Segment {
             file: OnceLock::new(),
             bytes_since_entry: 0,
             recent: VecDeque::new(),
+            following: Cell::new(None),
         }
     }
 
@@ -150,6 +154,7 @@ impl Segment {
     /// Lets go of what a segment that nobody reads can do without: the open file and the mapped indexes.
     pub(super) fn cool(&mut self) {
         self.recent = VecDeque::new();
+        self.following.set(None);
         self.file = OnceLock::new();
         self.offsets.unmap();
         self.times.unmap();
@@ -214,6 +219,7 @@ impl Segment {
         self.bytes_len = position;
         self.bytes_since_entry = 0;
         self.recent.clear();
+        self.following.set(None);
         Ok(())
     }
 
@@ -224,6 +230,7 @@ impl Segment {
         let file = Arc::clone(self.file(folder)?);
         self.file = OnceLock::new();
         self.recent.clear();
+        self.following.set(None);
         if Arc::strong_count(&file) == 1 {
             file.set_bytes_len(position)?;
         } else {
@@ -381,6 +388,9 @@ impl Segment {
         if self.recent.front().is_some_and(|oldest| oldest.base <= offset) {
             return Ok(self.recent.get(self.recent.partition_point(|found| found.last < offset)).copied());
         }
+        if let Some(following) = self.following.get().filter(|found| found.base <= offset && offset <= found.last) {
+            return Ok(Some(following));
+        }
         for place in self.places(self.position_before(offset, folder)?, folder)? {
             let place = place?;
             if offset.get() <= place.header.last_offset() {
@@ -388,6 +398,11 @@ impl Segment {
             }
         }
         Ok(None)
+    }
+
+    /// A read ended before this batch.
+    pub(super) fn ended_before(&self, place: &Place) {
+        self.following.set(place.found());
     }
 
     /// The bytes from one position to another.

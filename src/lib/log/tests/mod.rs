@@ -111,6 +111,28 @@ fn appended_batches_are_read_as_they_are_stored() {
     assert_eq!(read_all(&open(folder.path(), &config, CLEAN), Offset::ZERO, 50_000), want);
 }
 
+/// A reader begins where the last one ended without a look at the index; what was there before a cut is nothing to it.
+#[test]
+fn who_reads_on_after_a_cut_reads_what_is_there_now() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log = open(folder.path(), &config(&[]), CLEAN);
+    let fill = |log: &mut Log, bytes: usize| {
+        for _ in 0..200 {
+            log.append_as_leader(&batch(&[&vec![7; bytes], b"two"], NOW.0), epoch(0), NOW).expect("appends");
+        }
+    };
+    fill(&mut log, 900);
+    let slice = log.read(offset(100), 10_000, log.end(), true).expect("reads").expect("is there");
+    let bytes = slice.to_vec().expect("reads");
+    let last = split_batches(&bytes).last().expect("one").expect("a batch").header().last_offset();
+    log.truncate_to(offset(100), NOW).expect("cuts");
+    fill(&mut log, 1000);
+    let next = offset(last).next();
+    let found = read_all(&log, next, 10_000);
+    assert_eq!(found.first().map(|(base, _, _)| *base), Some(next.get()));
+    assert_eq!(found, read_all(&log, offset(100), 1_000_000).split_off(usize::try_from(next.get() - 100).expect("small") / 2));
+}
+
 #[test]
 fn a_transaction_is_unstable_until_its_marker_is_below_the_watermark() {
     let folder = tempfile::tempdir().expect("a folder");
