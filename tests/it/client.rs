@@ -342,3 +342,25 @@ async fn admin_calls_give_a_result_for_each_thing() {
     admin.delete_topics(&[topic("a")]).await.unwrap().remove(0).1.unwrap();
     assert!(matches!(client.topic_now(&topic("a"), false).await, Err(ClientError::UnknownTopic { .. })));
 }
+
+/// A broker that stands still keeps its socket open: whoever can be asked instead is, and the silent one alone is an error within seconds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silent_broker_is_passed_over() {
+    let node = Node::start();
+    // The system accepts for it; nobody ever reads.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = listener.local_addr().unwrap();
+    let mut config = ClientConfig::new(&format!("{silent},{}", node.address()));
+    config.set("socket.connection.setup.timeout.ms", "200").unwrap();
+    let client = tokio::time::timeout(LONG, Client::connect(config)).await.unwrap().unwrap();
+    assert_eq!(client.cluster().brokers.len(), 1);
+
+    let began = Instant::now();
+    let mut config = ClientConfig::new(&silent.to_string());
+    config.set("socket.connection.setup.timeout.ms", "200").unwrap();
+    let error = tokio::time::timeout(LONG, Client::connect(config)).await.unwrap().unwrap_err();
+    assert!(matches!(&error, ClientError::NoBroker { tried } if tried.len() == 1), "{error}");
+    assert!(error.to_string().contains("no answer within 200 ms"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(ClientConfig::new("h").connect_timeout, Duration::from_secs(4));
+}

@@ -19,7 +19,7 @@ pub struct ClientConfig {
     pub request_timeout: Duration,
     /// `default.api.timeout.ms`: how long a call may take, all its tries together.
     pub api_timeout: Duration,
-    /// `socket.connection.setup.timeout.ms`.
+    /// `socket.connection.setup.timeout.ms`, for the connection and the first answer over it. Shorter than Kafka's 10 s: a person waits.
     pub connect_timeout: Duration,
     /// `reconnect.backoff.ms`: the first wait after a failed connect.
     pub reconnect_backoff: Duration,
@@ -195,7 +195,7 @@ impl Default for ClientConfig {
             rack: String::new(),
             request_timeout: Duration::from_secs(30),
             api_timeout: Duration::from_secs(60),
-            connect_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(4),
             reconnect_backoff: Duration::from_millis(50),
             reconnect_backoff_max: Duration::from_secs(1),
             retry_backoff: Duration::from_millis(100),

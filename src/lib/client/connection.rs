@@ -78,7 +78,12 @@ impl Connection {
         let refused = |source| ClientError::Connect { address: address.to_owned(), source };
         let stream = match tokio::time::timeout(config.connect_timeout, TcpStream::connect(address)).await {
             Ok(connected) => connected.map_err(refused)?,
-            Err(_) => return Err(refused(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"))),
+            Err(_) => {
+                return Err(refused(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    format!("no answer within {} ms", config.connect_timeout.as_millis()),
+                )));
+            }
         };
         stream.set_nodelay(true).map_err(refused)?;
         let (reading, writing) = stream.into_split();
@@ -96,7 +101,14 @@ impl Connection {
             ranges: ApiRanges::new(),
             tasks: [writer, reader],
         };
-        connection.ranges = connection.negotiate().await?;
+        // A process that stands still, or that speaks something else, is connected to and says nothing.
+        connection.ranges = match tokio::time::timeout(config.connect_timeout, connection.negotiate()).await {
+            Ok(ranges) => ranges?,
+            Err(_) => {
+                let silent = format!("connected, then no answer within {} ms", config.connect_timeout.as_millis());
+                return Err(refused(io::Error::new(io::ErrorKind::TimedOut, silent)));
+            }
+        };
         Ok(connection)
     }
 

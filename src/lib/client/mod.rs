@@ -1,7 +1,7 @@
 //! The client library: connections, metadata, producer, consumer and admin calls of any Kafka cluster.
 //! Owns retries, deadlines and what is known of the cluster; must never know how a broker works inside, nor what a tool prints.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -51,6 +51,8 @@ struct Shared {
     slots: Mutex<BTreeMap<(Target, Lane), Arc<Slot>>>,
     cluster: RwLock<Arc<Cluster>>,
     coordinators: Mutex<BTreeMap<String, BrokerId>>,
+    /// Who did not answer in time when anybody would have done: they are asked last until they answer.
+    silent: Mutex<BTreeSet<Target>>,
 }
 
 /// Whom a connection leads to.
@@ -99,7 +101,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Client {
     /// Reaches a server of `bootstrap.servers` and learns the brokers. Fails within seconds where none can be reached.
     pub async fn connect(config: ClientConfig) -> Result<Client, ClientError> {
-        let shared = Shared { config, slots: Mutex::default(), cluster: RwLock::default(), coordinators: Mutex::default() };
+        let shared = Shared {
+            config,
+            slots: Mutex::default(),
+            cluster: RwLock::default(),
+            coordinators: Mutex::default(),
+            silent: Mutex::default(),
+        };
         let client = Client { shared: Arc::new(shared) };
         client.metadata(Topics::None).await?;
         Ok(client)
@@ -208,27 +216,44 @@ impl Client {
         news
     }
 
-    /// Sends to whichever broker can be reached: known ones first, in the order of their numbers, then `bootstrap.servers`.
+    /// Sends to whichever broker answers: known ones first, in the order of their numbers, then `bootstrap.servers`; those that did
+    /// not answer the last time come last.
     pub(crate) async fn call_any<R: Request>(&self, request: &R) -> Result<R::Response, ClientError> {
         let brokers = self.cluster().brokers.keys().map(|id| Target::Broker(*id)).collect::<Vec<_>>();
         let seeds = self.shared.config.bootstrap_servers.iter().map(|seed| Target::Seed(with_port(seed)));
+        let mut targets: Vec<Target> = brokers.into_iter().chain(seeds).collect();
+        {
+            let silent = lock(&self.shared.silent);
+            targets.sort_by_key(|target| silent.contains(target));
+        }
         let mut tried = Vec::new();
-        for target in brokers.into_iter().chain(seeds) {
-            let connection = match self.connection(target, Lane::General).await {
-                Ok(connection) => connection,
-                Err(ClientError::Connect { address, source }) => {
-                    tried.push(Tried { address, reason: source.to_string() });
-                    continue;
-                }
-                Err(error) => return Err(error),
+        let mut late = None;
+        for target in targets {
+            let answered = match self.connection(target.clone(), Lane::General).await {
+                Ok(connection) => connection.call(request).await,
+                Err(error) => Err(error),
             };
-            match connection.call(request).await {
+            match answered {
+                Err(ClientError::Connect { address, source }) => {
+                    if source.kind() == std::io::ErrorKind::TimedOut {
+                        lock(&self.shared.silent).insert(target);
+                    }
+                    tried.push(Tried { address, reason: source.to_string() });
+                }
                 Err(ClientError::Disconnected { address, reason, .. }) => tried.push(Tried { address, reason }),
-                answered => return answered,
+                Err(error @ ClientError::Timeout { .. }) => {
+                    lock(&self.shared.silent).insert(target);
+                    late = Some(error);
+                }
+                answered => {
+                    lock(&self.shared.silent).remove(&target);
+                    return answered;
+                }
             }
         }
         tried.dedup();
-        Err(ClientError::NoBroker { tried })
+        // One that is reached and slow is more to the point than those that are not there.
+        Err(late.unwrap_or(ClientError::NoBroker { tried }))
     }
 
     /// Sends to one broker.
