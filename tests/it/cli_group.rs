@@ -174,3 +174,35 @@ fn a_mirror_takes_topics_records_and_positions_along() {
         assert!(output.status.code() == Some(status) && stderr.contains(told), "{arguments:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_mirror_that_follows_ends_when_it_is_told_to() {
+    let (from, to) = (Node::start(), Node::start());
+    ok(&from, &["topic", "create", "t"], b"");
+    ok(&from, &["produce", "t"], lines(1..=10).as_bytes());
+    let mirror = Command::new(env!("CARGO_BIN_EXE_klog"))
+        .args(["mirror", from.address(), to.address(), "--follow", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mirrored = |count: u32| {
+        let count = count.to_string();
+        until("the topic is mirrored", DEADLINE, || {
+            let output = klog(&to, &["consume", "t", "-c", &count, "--timeout", "20s"], b"");
+            output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+        })
+    };
+    assert_eq!(mirrored(10), lines(1..=10));
+    ok(&from, &["produce", "t"], lines(11..=20).as_bytes());
+    assert_eq!(mirrored(20), lines(1..=20));
+    let pid = nix::unistd::Pid::from_raw(mirror.id().cast_signed());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let ended = mirror.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let done: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(done["records"], 20);
+    // What it had stored is noted: the next run has nothing to do.
+    let again = ok(&from, &["mirror", from.address(), to.address(), "--json"], b"");
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&again).unwrap()["records"], 0);
+    check(&to, &["consume", "t", "-e"], &lines(1..=20));
+}

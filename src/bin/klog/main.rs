@@ -5,6 +5,7 @@ mod cli;
 mod cmd;
 mod exit;
 mod output;
+mod profiles;
 mod report;
 mod session;
 mod signals;

@@ -2,20 +2,18 @@
 //! that runs, then localhost.
 //! It must never know what a verb asks of them.
 
-use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ArgMatches;
 use klog::client::{Client, ClientConfig};
 use klog::cluster;
-use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cmd::cluster::failure;
 use crate::exit::Failure;
 use crate::output::Talk;
+use crate::profiles::{self, Profile, Profiles};
 
 /// A client and what runs it.
 pub struct Session {
@@ -48,6 +46,11 @@ impl Session {
         inside()
     }
 
+    /// Ends without waiting for what is still under way.
+    pub fn leave(self) {
+        self.runtime.shutdown_background();
+    }
+
     /// Waits for an answer.
     pub fn wait<F: Future>(&self, answer: F) -> F::Output {
         self.runtime.block_on(answer)
@@ -64,13 +67,24 @@ pub fn config(matches: &ArgMatches, talk: Talk) -> anyhow::Result<ClientConfig> 
         Some(chosen) => chosen,
         None => local(talk)?,
     };
+    configure(matches, talk, profile, &servers, source)
+}
+
+/// The same with these brokers, for a verb that knows them itself.
+pub fn config_of(matches: &ArgMatches, talk: Talk, servers: &str, source: &str) -> anyhow::Result<ClientConfig> {
+    let profiles = Profiles::read()?;
+    let profile = profiles.pick(matches.get_one::<String>("profile").map(String::as_str))?;
+    configure(matches, talk, profile, servers, source)
+}
+
+fn configure(matches: &ArgMatches, talk: Talk, profile: Option<&Profile>, servers: &str, source: &str) -> anyhow::Result<ClientConfig> {
     talk.explain(format!("brokers {servers} ({source})"));
-    let mut config = ClientConfig::new(&servers);
+    let mut config = ClientConfig::new(servers);
     if config.bootstrap_servers.is_empty() {
         return Err(Failure::usage(format!("{source} names no broker")).hint("give host:port,host:port").into());
     }
     for (key, value) in profile.iter().flat_map(|profile| &profile.properties) {
-        config.set(key, value).with_context(|| format!("in the profile of {}", Profiles::path().display()))?;
+        config.set(key, value).with_context(|| format!("in the profile of {}", profiles::path().unwrap_or_default().display()))?;
     }
     for property in matches.get_many::<String>("property").into_iter().flatten() {
         let Some((key, value)) = property.split_once('=') else {
@@ -86,7 +100,7 @@ fn choose(given: Option<String>, environment: Option<String>, profile: Option<&P
     match (given, environment.filter(|brokers| !brokers.is_empty()), profile) {
         (Some(brokers), _, _) => Some((brokers, "-b")),
         (None, Some(brokers), _) => Some((brokers, "KLOG_BROKERS")),
-        (None, None, Some(profile)) => Some((profile.brokers.text(), "the profile")),
+        (None, None, Some(profile)) => Some((profile.brokers.clone(), "the profile")),
         (None, None, None) => None,
     }
 }
@@ -102,83 +116,15 @@ fn local(talk: Talk) -> Result<(String, &'static str), Failure> {
     }
 }
 
-/// `config.yaml`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Profiles {
-    /// The one that is used when none is named.
-    current: Option<String>,
-    #[serde(default)]
-    profiles: BTreeMap<String, Profile>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Profile {
-    brokers: Brokers,
-    #[serde(default)]
-    properties: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Brokers {
-    Text(String),
-    List(Vec<String>),
-}
-
-impl Brokers {
-    fn text(&self) -> String {
-        match self {
-            Brokers::Text(text) => text.clone(),
-            Brokers::List(list) => list.join(","),
-        }
-    }
-}
-
-impl Profiles {
-    fn path() -> PathBuf {
-        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
-        let folder = std::env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from).or_else(home);
-        folder.unwrap_or_default().join("klog/config.yaml")
-    }
-
-    fn read() -> anyhow::Result<Profiles> {
-        let path = Profiles::path();
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Profiles::parse(&text).with_context(|| path.display().to_string()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Profiles::default()),
-            Err(error) => Err(error).with_context(|| path.display().to_string()),
-        }
-    }
-
-    fn parse(text: &str) -> anyhow::Result<Profiles> {
-        if text.trim().is_empty() {
-            return Ok(Profiles::default());
-        }
-        serde_yaml::from_str(text).map_err(|error| Failure::usage(error.to_string()).into())
-    }
-
-    fn pick(&self, named: Option<&str>) -> Result<Option<&Profile>, Failure> {
-        let Some(name) = named.or(self.current.as_deref()) else { return Ok(None) };
-        let known = || self.profiles.keys().cloned().collect::<Vec<_>>().join(", ");
-        self.profiles.get(name).map(Some).ok_or_else(|| {
-            let hint = if self.profiles.is_empty() { "there are no profiles".to_owned() } else { format!("there are: {}", known()) };
-            Failure::usage(format!("no profile '{name}' in {}", Profiles::path().display())).hint(hint)
-        })
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    const FILE: &str = "current: dev\nprofiles:\n  dev: {brokers: 'd:1'}\n  prod: {brokers: [p:1, p:2], properties: {acks: '1'}}\n";
+    use crate::profiles::tests::example;
 
     #[test]
     fn the_first_who_names_brokers_wins() {
-        let profiles = Profiles::parse(FILE).unwrap();
+        let profiles = example();
         let some = |text: &str| Some(text.to_owned());
         let dev = profiles.pick(None).unwrap();
         assert_eq!(choose(some("a:1"), some("b:1"), dev), Some(("a:1".into(), "-b")));
@@ -186,12 +132,5 @@ mod tests {
         assert_eq!(choose(None, some(""), dev), Some(("d:1".into(), "the profile")));
         assert_eq!(choose(None, None, profiles.pick(Some("prod")).unwrap()), Some(("p:1,p:2".into(), "the profile")));
         assert_eq!(choose(None, None, None), None);
-    }
-
-    #[test]
-    fn profiles_that_are_wrong_are_told() {
-        assert!(Profiles::parse(FILE).unwrap().pick(Some("stage")).unwrap_err().hint.unwrap().contains("dev, prod"));
-        assert!(Profiles::parse("current: a\nprofile: x").unwrap_err().to_string().contains("line 2"));
-        assert!(Profiles::parse("").unwrap().pick(None).unwrap().is_none());
     }
 }

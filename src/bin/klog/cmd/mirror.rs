@@ -37,12 +37,8 @@ type Settled = BTreeMap<TopicPartition, (Offset, Trail)>;
 /// Copies what there is, or follows.
 pub fn run(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     let place = |flag| -> anyhow::Result<ClientConfig> {
-        let mut config = session::config(matches, talk)?;
-        config.bootstrap_servers = ClientConfig::new(text(matches, flag).unwrap_or_default()).bootstrap_servers;
-        match config.bootstrap_servers.is_empty() {
-            true => Err(Failure::usage(format!("{} names no broker", flag.to_uppercase())).hint("give host:port,host:port").into()),
-            false => Ok(config),
-        }
+        let servers = text(matches, flag).unwrap_or_default();
+        session::config_of(matches, talk, servers, &flag.to_uppercase())
     };
     let from = Session::open_parallel(place("from")?).context("the source")?;
     let to = Session::open_parallel(place("to")?).context("the target")?;

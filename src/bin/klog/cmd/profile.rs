@@ -1,56 +1,18 @@
-//! `klog profile`: the file of profiles is shown and changed. Reading it for a connection is `session.rs`.
+//! `klog profile`: the file of profiles is shown and changed.
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-use anyhow::Context;
 use clap::ArgMatches;
 use klog::client::ClientConfig;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::topic::{setting, text, texts};
 use crate::exit::Failure;
 use crate::output::Talk;
+use crate::profiles::Profiles;
 use crate::report::{Report, or_dash};
-
-/// The whole file.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProfilesFile {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    current: Option<String>,
-    #[serde(default)]
-    profiles: BTreeMap<String, Profile>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Profile {
-    #[serde(deserialize_with = "brokers")]
-    brokers: String,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    properties: BTreeMap<String, String>,
-}
-
-/// A list, or a text with commas.
-fn brokers<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Brokers {
-        Text(String),
-        List(Vec<String>),
-    }
-    Ok(match Brokers::deserialize(deserializer)? {
-        Brokers::Text(text) => text,
-        Brokers::List(list) => list.join(","),
-    })
-}
 
 /// Lists profiles.
 pub fn list(_matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
-    let file = ProfilesFile::read(&path()?)?;
+    let file = Profiles::read()?;
     let mut report = Report::new(talk, "profiles", &["profile", "brokers", "properties", "current"]);
     for (name, profile) in &file.profiles {
         let current = file.current.as_ref() == Some(name);
@@ -79,7 +41,7 @@ pub fn set(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
         // A profile that no verb could use is refused when it is made.
         probe.set(key, value)?;
     }
-    change(|file| {
+    Profiles::change(|file| {
         let is_new = !file.profiles.contains_key(name);
         if is_new && brokers.is_none() {
             return Err(Failure::usage(format!("a new profile needs brokers: klog profile set {name} -b HOST:PORT")));
@@ -97,7 +59,7 @@ pub fn set(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
 /// Takes properties out.
 pub fn unset(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     let name = name(matches);
-    change(|file| {
+    Profiles::change(|file| {
         let known = unknown(file, name);
         let profile = file.profiles.get_mut(name).ok_or(known)?;
         for key in texts(matches, "key") {
@@ -113,7 +75,7 @@ pub fn unset(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
 /// Makes one the current one, or none.
 pub fn use_it(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     let wanted = text(matches, "name");
-    change(|file| {
+    Profiles::change(|file| {
         if let Some(name) = wanted.filter(|name| !file.profiles.contains_key(*name)) {
             return Err(unknown(file, name));
         }
@@ -126,7 +88,7 @@ pub fn use_it(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
 /// Deletes one.
 pub fn delete(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     let name = name(matches);
-    change(|file| {
+    Profiles::change(|file| {
         if file.profiles.remove(name).is_none() {
             return Err(unknown(file, name));
         }
@@ -149,44 +111,6 @@ fn done(name: &str, result: &str, talk: Talk) -> anyhow::Result<()> {
     report.finish()
 }
 
-fn unknown(file: &ProfilesFile, name: &str) -> Failure {
-    let known: Vec<&str> = file.profiles.keys().map(String::as_str).collect();
-    let hint = if known.is_empty() { "there are no profiles".to_owned() } else { format!("there are: {}", known.join(", ")) };
-    Failure::failed("unknown_profile", format!("there is no profile '{name}'")).hint(hint)
-}
-
-fn path() -> anyhow::Result<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
-    let folder = folder.ok_or_else(|| Failure::failed("no_home", "neither XDG_CONFIG_HOME nor HOME is set"))?;
-    Ok(folder.join("klog/config.yaml"))
-}
-
-fn change(change: impl FnOnce(&mut ProfilesFile) -> Result<(), Failure>) -> anyhow::Result<()> {
-    let path = path()?;
-    let mut file = ProfilesFile::read(&path)?;
-    change(&mut file)?;
-    file.write(&path).with_context(|| path.display().to_string())
-}
-
-impl ProfilesFile {
-    fn read(path: &Path) -> anyhow::Result<ProfilesFile> {
-        match std::fs::read_to_string(path) {
-            Ok(text) if text.trim().is_empty() => Ok(ProfilesFile::default()),
-            Ok(text) => serde_yaml::from_str(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())).into()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ProfilesFile::default()),
-            Err(error) => Err(error).with_context(|| path.display().to_string()),
-        }
-    }
-
-    /// Whole or not at all: a verb that reads it meanwhile sees the old one.
-    fn write(&self, path: &Path) -> anyhow::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let fresh = folder.join(format!(".config.yaml.{}", std::process::id()));
-        let mut file = std::fs::File::create(&fresh)?;
-        file.write_all(serde_yaml::to_string(self)?.as_bytes())?;
-        file.sync_all()?;
-        Ok(std::fs::rename(&fresh, path)?)
-    }
+fn unknown(file: &Profiles, name: &str) -> Failure {
+    Failure::failed("unknown_profile", format!("there is no profile '{name}'")).hint(file.known())
 }
