@@ -43,6 +43,36 @@ fn lines_come_out_as_they_went_in() {
 }
 
 #[test]
+fn json_lines_go_to_the_partitions_that_they_name() {
+    let node = Node::start();
+    ok(&node, &["topic", "create", "a", "b", "-p", "3"], b"");
+    ok(&node, &["topic", "create", "small"], b"");
+    // Keys that murmur2 would send elsewhere.
+    for partition in ["0", "1", "2"] {
+        ok(&node, &["produce", "a", "-k", "same", "-p", partition], format!("to {partition}\n").as_bytes());
+    }
+    let all = ok(&node, &["consume", "a", "-e", "-J"], b"");
+    let placed = |topic: &str| {
+        let shown = String::from_utf8(ok(&node, &["consume", topic, "-e", "-f", "%p %k %v\\n"], b"")).unwrap();
+        let mut shown: Vec<String> = shown.lines().map(str::to_owned).collect();
+        shown.sort();
+        shown
+    };
+    ok(&node, &["produce", "b", "-J"], &all);
+    assert_eq!(placed("b"), ["0 same to 0", "1 same to 1", "2 same to 2"]);
+    // A topic with fewer: told, kept, and stored once a partitioner is to choose.
+    let folder = tempfile::tempdir().unwrap();
+    let failed = folder.path().join("failed").to_str().unwrap().to_owned();
+    let output = klog(&node, &["produce", "small", "-J", "--failed", &failed], &all);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(placed("small"), ["0 same to 0"]);
+    ok(&node, &["produce", "small", "-J", "--partitioner", "murmur2", "-l", &failed], b"");
+    assert_eq!(placed("small"), ["0 same to 0", "0 same to 1", "0 same to 2"]);
+    ok(&node, &["produce", "b", "-J", "-p", "2"], br#"{"partition":0,"value":"moved"}"#);
+    assert!(placed("b").contains(&"2  moved".to_owned()), "{:?}", placed("b"));
+}
+
+#[test]
 fn json_lines_keep_every_byte() {
     let node = Node::start();
     let input = concat!(

@@ -13,7 +13,8 @@ pub const VERB: Verb = Verb {
            %K %V sizes of key and value, read before them (-1 for null)  %o an offset, ignored\n\
            %h headers n=v,…  %H number of headers, read before %h{…}: each through a format\n\
            Modifiers: {hex} {base64} {json} {SIZE} of text; {big8..big64} {little8..little64} of numbers\n\
-           A field without a size ends where the text after it in the format begins.",
+           A field without a size ends where the text after it in the format begins.\n\n\
+           A record of -J or -f goes to the partition that it names, unless -p or --partitioner is given.",
     examples: &[
         ("seq 1 1000 | klog produce numbers", "a record a line"),
         ("klog produce orders -K: -z zstd -l orders.txt", "lines 'key:value' of a file, compressed"),

@@ -239,6 +239,6 @@ pub(super) mod tests {
     #[test]
     fn json_lines() {
         let input = "{\"value\":\"a\",\"key\":null,\"partition\":3,\"timestamp\":5}\n \n{\"topic\":\"t\",\"value\":null}\n{\"control\":true}\nnope\n{\"value\":\"z\"}";
-        check(&Shape::JsonLines, input, &["a t5", "~ in t", "! not a JSON object", "z"]);
+        check(&Shape::JsonLines, input, &["a p3 t5", "~ in t", "! not a JSON object", "z"]);
     }
 }

@@ -59,9 +59,11 @@ pub fn write_failed(out: &mut Vec<u8>, record: &Parsed<'_>, line: u64, error: &s
         out.extend_from_slice(b",\"topic\":");
         write_string(out, topic);
     }
-    if let Some(timestamp) = record.timestamp {
-        out.extend_from_slice(b",\"timestamp\":");
-        write_number(out, timestamp);
+    for (name, number) in [(&b",\"partition\":"[..], record.partition.map(i64::from)), (b",\"timestamp\":", record.timestamp)] {
+        if let Some(number) = number {
+            out.extend_from_slice(name);
+            write_number(out, number);
+        }
     }
     out.push(b',');
     write_field(out, "key", record.key.as_deref());
@@ -196,8 +198,7 @@ fn compact(bytes: &[u8]) -> Option<Vec<u8>> {
 struct Line<'a> {
     #[serde(borrow)]
     topic: Option<Cow<'a, str>>,
-    #[serde(default, rename = "partition")]
-    _partition: Option<i32>,
+    partition: Option<i32>,
     #[serde(default, rename = "offset")]
     _offset: Option<i64>,
     timestamp: Option<i64>,
@@ -252,9 +253,12 @@ pub fn parse(line: &[u8]) -> Result<Option<Parsed<'_>>, String> {
         let name = field("name", header.name, header.name_b64)?.ok_or("a header without a name")?;
         headers.push((name, field("value", header.value, header.value_b64)?));
     }
+    if let Some(partition) = line.partition.filter(|partition| *partition < 0) {
+        return Err(format!("{partition} is not a partition"));
+    }
     Ok(Some(Parsed {
         topic: line.topic,
-        partition: None,
+        partition: line.partition,
         timestamp: line.timestamp,
         key: field("key", line.key, line.key_b64)?,
         value: field("value", line.value, line.value_b64)?,
@@ -352,6 +356,7 @@ mod tests {
             (r#"{"headers":[{"value":"x"}]}"#, "a header without a name"),
             (r#"{"value":"x"} trailing"#, "trailing"),
             (r#"{"value":"\ud800"}"#, "value"),
+            (r#"{"value":"x","partition":-1}"#, "-1 is not a partition"),
         ] {
             let error = parse(line.as_bytes()).unwrap_err();
             assert!(error.contains(told), "{line}: {error}");
@@ -391,6 +396,7 @@ mod tests {
             prop_assert_eq!(line.matches('\n').count(), 1);
             let read = parse(line.as_bytes()).unwrap().unwrap();
             prop_assert_eq!(read.topic.as_deref(), Some("t"));
+            prop_assert_eq!(read.partition, Some(3));
             prop_assert_eq!(read.timestamp, Some(timestamp));
             prop_assert_eq!(read.key.as_deref(), key.as_deref());
             prop_assert_eq!(read.value.as_deref(), value.as_deref());

@@ -25,6 +25,8 @@ pub struct Options {
     pub headers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     pub empty_is_null: bool,
     pub partition: Option<PartitionIndex>,
+    /// A partitioner was asked for, so the partitions that the input names do not count.
+    pub chooses_partition: bool,
     pub timestamp: Option<WallMs>,
     pub rate: Option<u32>,
     pub create: Option<Create>,
@@ -85,6 +87,7 @@ impl Options {
             headers: texts(matches, "header").into_iter().map(header).collect(),
             empty_is_null: matches.get_flag("null"),
             partition: number(matches, "partition")?.map(index).transpose()?,
+            chooses_partition: text(matches, "partitioner").is_some(),
             timestamp: text(matches, "timestamp").map(time).transpose()?,
             rate,
             create: text(matches, "create").map(create).transpose()?,

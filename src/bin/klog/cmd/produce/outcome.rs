@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use klog::client::{Deliveries, NewRecord};
+use klog::types::PartitionIndex;
 
 use super::options::Options;
 use crate::exit;
@@ -151,7 +152,7 @@ impl State {
         let bytes = |bytes: &'_ [u8]| Cow::Owned::<[u8]>(bytes.to_vec());
         let parsed = Parsed {
             topic: topic.map(Cow::Borrowed),
-            partition: None,
+            partition: record.partition.map(PartitionIndex::get),
             timestamp: record.timestamp.map(|time| time.0),
             key: record.key.map(bytes),
             value: record.value.map(bytes),

@@ -58,7 +58,8 @@ impl<'a> Sink<'a> {
     pub fn push(&mut self, parsed: &Parsed<'_>, number: u64) -> anyhow::Result<()> {
         let value = parsed.value.as_deref().filter(|value| !(self.options.empty_is_null && value.is_empty()));
         let headers = headers_of(self.options, parsed);
-        let partition = self.options.partition.or_else(|| parsed.partition.and_then(PartitionIndex::new));
+        let named = parsed.partition.filter(|_| !self.options.chooses_partition).and_then(PartitionIndex::new);
+        let partition = self.options.partition.or(named);
         let record = NewRecord {
             key: parsed.key.as_deref().or(self.options.key.as_deref()),
             value,
