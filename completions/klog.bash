@@ -55,11 +55,17 @@ _klog() {
             klog,serve)
                 cmd="klog__subcmd__serve"
                 ;;
+            klog,top)
+                cmd="klog__subcmd__top"
+                ;;
             klog,topic)
                 cmd="klog__subcmd__topic"
                 ;;
             klog__subcmd__bench,consume)
                 cmd="klog__subcmd__bench__subcmd__consume"
+                ;;
+            klog__subcmd__bench,failover)
+                cmd="klog__subcmd__bench__subcmd__failover"
                 ;;
             klog__subcmd__bench,latency)
                 cmd="klog__subcmd__bench__subcmd__latency"
@@ -245,7 +251,7 @@ _klog() {
 
     case "${cmd}" in
         klog)
-            opts="-b -X -q -v -h -V --help-json --brokers --property --profile --json --no-headers --quiet --verbose --help --version serve produce consume topic group cluster config mirror bench log profile completions links man"
+            opts="-b -X -q -v -h -V --help-json --brokers --property --profile --json --no-headers --quiet --verbose --help --version serve produce consume topic group cluster top config mirror bench log profile completions links man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -279,7 +285,7 @@ _klog() {
             return 0
             ;;
         klog__subcmd__bench)
-            opts="-b -X -q -v -h --brokers --property --profile --json --no-headers --quiet --verbose --help produce consume latency"
+            opts="-b -X -q -v -h --brokers --property --profile --json --no-headers --quiet --verbose --help produce consume latency failover"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -360,6 +366,56 @@ _klog() {
                     return 0
                     ;;
                 -z)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --brokers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -b)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --property)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -X)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        klog__subcmd__bench__subcmd__failover)
+            opts="-b -X -q -v -h --rounds --rate --size --name --brokers --property --profile --json --no-headers --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2734,6 +2790,52 @@ _klog() {
                     return 0
                     ;;
                 --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --brokers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -b)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --property)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -X)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        klog__subcmd__top)
+            opts="-t -r -i -b -X -q -v -h --topic --regex --internal --interval --once --brokers --property --profile --json --no-headers --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --topic)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -40,6 +40,7 @@ complete -c klog -n "__fish_klog_needs_command" -f -a "consume" -d 'Read records
 complete -c klog -n "__fish_klog_needs_command" -f -a "topic" -d 'Make, show, change and delete topics'
 complete -c klog -n "__fish_klog_needs_command" -f -a "group" -d 'Show consumer groups, and move or delete what they committed'
 complete -c klog -n "__fish_klog_needs_command" -f -a "cluster" -d 'Run local clusters of real nodes, break them and mend them; look into any cluster'
+complete -c klog -n "__fish_klog_needs_command" -f -a "top" -d 'Watch a cluster: what comes in, who is behind, who leads, which nodes run'
 complete -c klog -n "__fish_klog_needs_command" -f -a "config" -d 'Show and change the settings of brokers'
 complete -c klog -n "__fish_klog_needs_command" -f -a "mirror" -d 'Copy topics, settings, records and the positions of groups to another cluster'
 complete -c klog -n "__fish_klog_needs_command" -f -a "bench" -d 'Measure brokers: records in, records out, and how long they take'
@@ -617,6 +618,19 @@ complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subco
 complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from quorum" -s q -l quiet -d 'Say nothing but errors'
 complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from quorum" -s v -l verbose -d 'Explain what is done'
 complete -c klog -n "__fish_klog_using_subcommand cluster; and __fish_seen_subcommand_from quorum" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand top" -s t -l topic -d 'Only this topic [default: all but the brokers\' own]' -r
+complete -c klog -n "__fish_klog_using_subcommand top" -l interval -d 'How long rates are measured before they are shown again [default: 1s]' -r
+complete -c klog -n "__fish_klog_using_subcommand top" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, a local cluster\'s, localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand top" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand top" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand top" -s r -l regex -d 'Topics are regular expressions, each matching a whole name'
+complete -c klog -n "__fish_klog_using_subcommand top" -s i -l internal -d 'Also the topics that brokers keep for themselves'
+complete -c klog -n "__fish_klog_using_subcommand top" -l once -d 'Show one snapshot on a terminal, too'
+complete -c klog -n "__fish_klog_using_subcommand top" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand top" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand top" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand top" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand top" -s h -l help -d 'Print help'
 complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, a local cluster\'s, localhost:9092]' -r
 complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -s X -l property -d 'Set a client property by Kafka\'s name' -r
 complete -c klog -n "__fish_klog_using_subcommand config; and not __fish_seen_subcommand_from get describe set unset" -l profile -d 'Use the brokers and properties of this profile' -r
@@ -682,17 +696,18 @@ complete -c klog -n "__fish_klog_using_subcommand mirror" -l no-headers -d 'Leav
 complete -c klog -n "__fish_klog_using_subcommand mirror" -s q -l quiet -d 'Say nothing but errors'
 complete -c klog -n "__fish_klog_using_subcommand mirror" -s v -l verbose -d 'Explain what is done'
 complete -c klog -n "__fish_klog_using_subcommand mirror" -s h -l help -d 'Print help'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, a local cluster\'s, localhost:9092]' -r
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s X -l property -d 'Set a client property by Kafka\'s name' -r
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -l profile -d 'Use the brokers and properties of this profile' -r
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -l json -d 'Write one JSON object (a stream: one a line), errors included'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -l no-headers -d 'Leave out the header line of tables'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s q -l quiet -d 'Say nothing but errors'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s v -l verbose -d 'Explain what is done'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -s h -l help -d 'Print help'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -f -a "produce" -d 'How many records a second are stored, and when each is acknowledged'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -f -a "consume" -d 'How many records a second are read'
-complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency" -f -a "latency" -d 'How long a record takes from a producer to a consumer that waits for it'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, a local cluster\'s, localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -f -a "produce" -d 'How many records a second are stored, and when each is acknowledged'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -f -a "consume" -d 'How many records a second are read'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -f -a "latency" -d 'How long a record takes from a producer to a consumer that waits for it'
+complete -c klog -n "__fish_klog_using_subcommand bench; and not __fish_seen_subcommand_from produce consume latency failover" -f -a "failover" -d 'How long writes stand still when the node that leads a partition is killed'
 complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s t -l topic -d 'Use this topic and leave it there [default: one that is made and deleted]' -r
 complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s p -l partitions -d 'Partitions of the topic that is made [default: 1]' -r
 complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from produce" -s r -l replicas -d 'Its replicas [default: the broker\'s]' -r
@@ -742,6 +757,18 @@ complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcomm
 complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s q -l quiet -d 'Say nothing but errors'
 complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s v -l verbose -d 'Explain what is done'
 complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from latency" -s h -l help -d 'Print help'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -l rounds -d 'How many leaders are killed [default: 5]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -l rate -d 'Records a second [default: 500]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -l size -d 'Bytes of a value [default: 100]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -l name -d 'Kill nodes of this local cluster [default: that of klog cluster run, else a throw-away one]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, a local cluster\'s, localhost:9092]' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -s X -l property -d 'Set a client property by Kafka\'s name' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -l profile -d 'Use the brokers and properties of this profile' -r
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -l json -d 'Write one JSON object (a stream: one a line), errors included'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -l no-headers -d 'Leave out the header line of tables'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -s q -l quiet -d 'Say nothing but errors'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -s v -l verbose -d 'Explain what is done'
+complete -c klog -n "__fish_klog_using_subcommand bench; and __fish_seen_subcommand_from failover" -s h -l help -d 'Print help'
 complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -s b -l brokers -d 'Brokers to ask first [env: KLOG_BROKERS; default: the profile\'s, a local cluster\'s, localhost:9092]' -r
 complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -s X -l property -d 'Set a client property by Kafka\'s name' -r
 complete -c klog -n "__fish_klog_using_subcommand log; and not __fish_seen_subcommand_from dump verify repair" -l profile -d 'Use the brokers and properties of this profile' -r

@@ -10,6 +10,7 @@ mod cli_log;
 mod cli_pages;
 mod cli_produce;
 mod cli_records;
+mod cli_top;
 mod cli_topic;
 mod client;
 mod cluster;

@@ -12,6 +12,7 @@ mod other;
 pub mod pages;
 mod produce;
 mod serve;
+mod top;
 mod topic;
 
 use std::ffi::OsString;
@@ -30,6 +31,7 @@ pub const VERBS: &[Verb] = &[
     topic::VERB,
     group::VERB,
     cluster::VERB,
+    top::VERB,
     config::CONFIG,
     mirror::VERB,
     bench::VERB,

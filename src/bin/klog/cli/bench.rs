@@ -19,6 +19,7 @@ pub const VERB: Verb = Verb {
     examples: &[
         ("klog bench produce --size 1000 -z lz4", "a million records of 1000 bytes"),
         ("klog cluster run -n 1 -- klog bench latency", "against a node for this one command"),
+        ("klog bench failover", "how long do writes stand still when a leader dies?"),
     ],
     flags: &[],
     verbs: &[
@@ -65,6 +66,22 @@ pub const VERB: Verb = Verb {
             ],
             verbs: &[],
             run: Some(bench::latency),
+        },
+        Verb {
+            name: "failover",
+            about: "How long writes stand still when the node that leads a partition is killed",
+            more: "Records are written without pause to a partition with three replicas, acks=all. Each round kills its leader (SIGKILL), \
+                   tells the longest time between two acknowledgements around that, starts the node again and waits until all replicas are \
+                   in sync. In the end every acknowledged record has to be in the log once, in order.",
+            examples: &[("klog bench failover --rounds 10", "with three nodes of its own, which go away")],
+            flags: &[
+                one("rounds", "N", "How many leaders are killed [default: 5]"),
+                one("rate", "N", "Records a second [default: 500]"),
+                SIZE,
+                one("name", "NAME", "Kill nodes of this local cluster [default: that of klog cluster run, else a throw-away one]"),
+            ],
+            verbs: &[],
+            run: Some(bench::failover::run),
         },
     ],
     run: None,

@@ -1,5 +1,7 @@
 //! `klog bench`: load on brokers, and what became of it.
 
+pub mod failover;
+
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

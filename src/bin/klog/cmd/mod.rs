@@ -13,4 +13,5 @@ pub mod produce;
 pub mod profile;
 pub mod relay;
 pub mod serve;
+pub mod top;
 pub mod topic;

@@ -34,7 +34,8 @@ fn runtime() -> anyhow::Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("starting the runtime")
 }
 
-fn program() -> anyhow::Result<PathBuf> {
+/// This very binary, which nodes are started with.
+pub fn program() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("finding klog's own binary")
 }
 
@@ -72,7 +73,7 @@ fn count(matches: &ArgMatches) -> Result<Option<usize>, Failure> {
 }
 
 /// Waits for something that a signal ends early, and then undoes itself; shows that it waits when it takes long.
-async fn interruptible<T>(talk: Talk, what: &str, work: impl Future<Output = Result<T, ClusterError>>) -> anyhow::Result<T> {
+pub async fn interruptible<T>(talk: Talk, what: &str, work: impl Future<Output = Result<T, ClusterError>>) -> anyhow::Result<T> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut work = std::pin::pin!(work);
     let mut shown = None::<ProgressBar>;

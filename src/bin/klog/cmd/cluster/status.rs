@@ -56,7 +56,7 @@ fn show(status: &Status, talk: Talk) -> anyhow::Result<()> {
 }
 
 /// What `state` shows: the process, and what is done to its network.
-fn state_of(node: &NodeStatus) -> String {
+pub fn state_of(node: &NodeStatus) -> String {
     let mut text = node.state.to_string();
     let mut more = Vec::new();
     if !node.cut_from.is_empty() {

@@ -74,7 +74,8 @@ impl Lags {
     }
 }
 
-fn lag_of(start: Offset, end: Offset, committed: Offset) -> i64 {
+/// How many records between `start` and `end` are still to come after `committed`.
+pub fn lag_of(start: Offset, end: Offset, committed: Offset) -> i64 {
     (end - committed.max(start)).get().max(0)
 }
 
