@@ -16,6 +16,7 @@ mod client;
 mod cluster;
 mod cluster_local;
 mod crash;
+mod examples;
 mod full_disk;
 mod golden;
 mod golden_records;
