@@ -43,6 +43,20 @@ fn lines_come_out_as_they_went_in() {
 }
 
 #[test]
+fn all_of_an_input_is_one_record() {
+    let node = Node::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    ok(&node, &["produce", "t", "--whole"], b"a\n\nb\n");
+    ok(&node, &["produce", "t", "--whole", &file("one", "1\n"), &file("empty", ""), &file("two", "2")], b"");
+    check(&node, &["consume", "t", "-e", "-f", "[%s]"], "[a\n\nb\n][1\n][][2]");
+}
+
+#[test]
 fn json_lines_go_to_the_partitions_that_they_name() {
     let node = Node::start();
     ok(&node, &["topic", "create", "a", "b", "-p", "3"], b"");

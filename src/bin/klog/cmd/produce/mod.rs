@@ -97,7 +97,8 @@ fn feed(shape: &Shape, source: &mut Source<'_>, sink: &mut Sink<'_>, fed: &mut F
                     fed.records += 1;
                     taken += consumed;
                     sink.push(&parsed, fed.records)?;
-                    if consumed == 0 {
+                    // All of the input was this one; asked again, there would be an empty one behind it.
+                    if matches!(shape, Shape::Whole) {
                         break;
                     }
                 }
