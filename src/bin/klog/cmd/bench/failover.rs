@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -147,9 +147,9 @@ impl Place {
             })
         });
         let writer = self.session.wait(producer.topic(&self.topic))?;
-        let done = AtomicBool::new(false);
+        let (enough, told) = mpsc::channel();
         let killed = std::thread::scope(|scope| {
-            let pusher = scope.spawn(|| push(writer, rate, size, &done));
+            let pusher = scope.spawn(move || push(writer, rate, size, &told));
             let mut killed = Vec::new();
             let mut all = || -> anyhow::Result<()> {
                 for number in 1..=rounds {
@@ -167,7 +167,7 @@ impl Place {
                 Ok(())
             };
             let outcome = all();
-            done.store(true, Ordering::Relaxed);
+            drop(enough);
             let pushed = pusher.join().unwrap_or_else(|_| Err(Failure::failed("failed", "the writing thread ended").into()));
             outcome.and(pushed).map(|()| killed)
         });
@@ -276,16 +276,16 @@ impl Place {
     }
 }
 
-/// Writes numbered records until it is told that it is done.
-fn push(mut writer: TopicWriter, rate: u32, size: usize, done: &AtomicBool) -> anyhow::Result<()> {
+/// Writes numbered records until it is told that there are enough.
+fn push(mut writer: TopicWriter, rate: u32, size: usize, told: &mpsc::Receiver<()>) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut value = vec![b'.'; size];
     for number in 0.. {
-        if done.load(Ordering::Relaxed) {
-            break;
-        }
         let due = began + Duration::from_secs_f64(number as f64 / f64::from(rate));
-        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        match told.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            Err(RecvTimeoutError::Timeout) => (),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+        }
         if let Some(start) = value.first_chunk_mut::<NUMBER_BYTES>() {
             *start = u64::to_be_bytes(number);
         }
