@@ -28,6 +28,7 @@ mod peers;
 mod quorum;
 mod raw;
 mod rdkafka;
+mod readme;
 mod replication;
 mod serve;
 mod support;
