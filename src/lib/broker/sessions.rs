@@ -84,6 +84,7 @@ pub struct FetchSessions {
 struct Session {
     epoch: i32,
     by_id: bool,
+    by_replica: bool,
     used: Tick,
     next_place: u64,
     places: BTreeMap<(TopicRef, i32), u64>,
@@ -169,17 +170,19 @@ impl FetchSessions {
     }
 
     /// Ends a request: starts or brings forward its session, and leaves out of the answers what the client knows.
-    /// `asked` is what was wanted, in the order of `answers`. Returns the session's number, 0 for none.
+    /// `asked` is what was wanted, in the order of `answers`. Sessions of replicas (`by_replica`) take the room of clients', never the other way
+    /// round. Returns the session's number, 0 for none.
     pub fn finish(
         &mut self,
         now: Tick,
         kind: FetchKind,
+        by_replica: bool,
         asked: Vec<(TopicRef, RequestPartition)>,
         answers: &mut Vec<(TopicRef, ResponsePartition)>,
     ) -> i32 {
         match kind {
             FetchKind::Sessionless => 0,
-            FetchKind::Full => self.start(now, asked, answers),
+            FetchKind::Full => self.start(now, by_replica, asked, answers),
             FetchKind::Incremental { id } => {
                 if let Some(session) = self.sessions.get_mut(&id) {
                     answers.retain(|(topic, answer)| session.tell(topic, answer));
@@ -189,13 +192,19 @@ impl FetchSessions {
         }
     }
 
-    fn start(&mut self, now: Tick, asked: Vec<(TopicRef, RequestPartition)>, answers: &[(TopicRef, ResponsePartition)]) -> i32 {
-        if asked.is_empty() || !self.make_room(now, asked.len()) {
+    fn start(
+        &mut self,
+        now: Tick,
+        by_replica: bool,
+        asked: Vec<(TopicRef, RequestPartition)>,
+        answers: &[(TopicRef, ResponsePartition)],
+    ) -> i32 {
+        if asked.is_empty() || !self.make_room(now, (by_replica, asked.len())) {
             return 0;
         }
         let by_id = asked.iter().any(|(topic, _)| matches!(topic, TopicRef::Id(_)));
-        let mut session =
-            Session { epoch: INITIAL_EPOCH + 1, by_id, used: now, next_place: 0, places: BTreeMap::new(), partitions: BTreeMap::new() };
+        let (places, partitions) = (BTreeMap::new(), BTreeMap::new());
+        let mut session = Session { epoch: INITIAL_EPOCH + 1, by_id, by_replica, used: now, next_place: 0, places, partitions };
         for (topic, partition) in asked {
             session.remember(topic, partition);
         }
@@ -207,16 +216,16 @@ impl FetchSessions {
         id
     }
 
-    /// Whether there is room for one more, if need be in place of an idle session, or of a smaller one.
-    fn make_room(&mut self, now: Tick, partitions_count: usize) -> bool {
+    /// Whether there is room for one more of this worth, if need be in place of an idle session, or of one that is worth less.
+    fn make_room(&mut self, now: Tick, worth: (bool, usize)) -> bool {
         if self.sessions.len() < self.slots_max {
             return true;
         }
         let oldest = self.sessions.iter().min_by_key(|(_, session)| session.used);
         let idle = oldest.filter(|(_, session)| IDLE_MS <= now.ms_since(session.used)).map(|(id, _)| *id);
-        let smallest = self.sessions.iter().min_by_key(|(_, session)| session.partitions.len());
-        let smaller = smallest.filter(|(_, session)| session.partitions.len() < partitions_count).map(|(id, _)| *id);
-        idle.or(smaller).is_some_and(|id| self.sessions.remove(&id).is_some())
+        let least = self.sessions.iter().min_by_key(|(_, session)| session.worth());
+        let less = least.filter(|(_, session)| session.worth() < worth).map(|(id, _)| *id);
+        idle.or(less).is_some_and(|id| self.sessions.remove(&id).is_some())
     }
 
     /// A number above 0 that no session has and that nobody can guess from another (a step of SplitMix64).
@@ -235,6 +244,11 @@ impl FetchSessions {
 }
 
 impl Session {
+    /// What counts where not all sessions have room: replicas first, then how much asking is saved (Kafka's `EvictableKey`).
+    fn worth(&self) -> (bool, usize) {
+        (self.by_replica, self.partitions.len())
+    }
+
     /// Adds a partition at the end of the order, or changes what is asked of one that is there.
     fn remember(&mut self, topic: TopicRef, asked: RequestPartition) {
         let key = (topic, asked.partition);
@@ -327,7 +341,7 @@ mod tests {
                 (topic.clone(), answer)
             })
             .collect();
-        let id = sessions.finish(T0, context.kind, context.wanted, &mut answers);
+        let id = sessions.finish(T0, context.kind, false, context.wanted, &mut answers);
         Ok((id, answers.iter().map(|(_, answer)| answer.partition_index).collect()))
     }
 
@@ -392,7 +406,18 @@ mod tests {
         let later = T0.plus_ms(IDLE_MS);
         let mut asked = request(0, 0, &[(0, 0)]);
         let context = sessions.open(later, &mut asked, false).expect("opens");
-        assert!(0 < sessions.finish(later, context.kind, context.wanted, &mut Vec::new()));
+        assert!(0 < sessions.finish(later, context.kind, false, context.wanted, &mut Vec::new()));
         assert_eq!(sessions.count(), 1);
+    }
+
+    #[test]
+    fn a_replica_has_room_before_clients() {
+        let mut sessions = FetchSessions::new(1, 1);
+        let (client, _) = fetch(&mut sessions, request(0, 0, &[(0, 0), (1, 0)]), &[0, 0], &[]).expect("starts");
+        let context = sessions.open(T0, &mut request(0, 0, &[(0, 0)]), false).expect("opens");
+        let replica = sessions.finish(T0, context.kind, true, context.wanted, &mut Vec::new());
+        assert!(0 < replica && replica != client);
+        assert_eq!(fetch(&mut sessions, request(0, 0, &[(0, 0), (1, 0)]), &[0, 0], &[]), Ok((0, vec![0, 1])), "no room for a client");
+        assert!(sessions.open(T0, &mut request(replica, 1, &[]), false).is_ok());
     }
 }

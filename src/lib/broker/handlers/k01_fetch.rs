@@ -283,8 +283,8 @@ impl Fetch {
         let session_id = match kind {
             super::super::sessions::FetchKind::Sessionless => 0,
             _ => {
-                let now = self.cx.node.clock().tick();
-                self.cx.node.with_fetch_sessions(|sessions| sessions.finish(now, kind, wanted, &mut answers))
+                let (now, by_replica) = (self.cx.node.clock().tick(), matches!(self.by, Reader::Replica(_)));
+                self.cx.node.with_fetch_sessions(|sessions| sessions.finish(now, kind, by_replica, wanted, &mut answers))
             }
         };
         let mut responses = Vec::new();
