@@ -161,3 +161,21 @@ fn the_table_is_json_too() {
     assert_eq!((&offset["short"], &offset["value"]), (&"o".into(), &"POSITION".into()));
     assert!(verbs.iter().all(|verb| verb["runs"] == true || !verb["verbs"].as_array().unwrap().is_empty()));
 }
+
+/// What klog makes of itself can be told to a script, too.
+#[test]
+fn what_is_made_is_one_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = |words: &[&str]| -> serde_json::Value {
+        let output = Command::new(env!("CARGO_BIN_EXE_klog")).args(words).arg("--json").output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let links = json(&["links", &place("links")]);
+    assert!(links["links"].as_array().unwrap().contains(&place("links/klog-produce").into()), "{links}");
+    assert_eq!(json(&["links", &place("links")]), links, "those that are there are told, too");
+    let pages = json(&["man", &place("man")]);
+    assert!(pages["pages"].as_array().unwrap().contains(&"klog-produce.1".into()), "{pages}");
+    assert!(json(&["completions", "bash"])["script"].as_str().unwrap().contains("klog"));
+}

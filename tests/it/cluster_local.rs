@@ -505,6 +505,8 @@ fn logs_and_questions() {
     place.cluster("up -d -n 1 --port auto").good();
     assert!(place.cluster("logs").good().stdout.starts_with("klog node 1 ready on 127.0.0.1:"));
     assert_eq!(place.cluster("logs 1 --tail 0").good().stdout, "");
+    let line: Value = serde_json::from_str(place.cluster("logs 1 --json").good().stdout.lines().next().unwrap()).unwrap();
+    assert!(line["node"] == 1 && line["line"].as_str().unwrap().starts_with("klog node 1 ready on"), "{line}");
     place.cluster("logs 2").bad(1, &["no node 2"]);
 
     let info = place.cluster("info --json -q").good().json();

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cmd::place::partitions_of;
 use crate::cmd::topic::{now_ms, parse_partitions, texts};
+use crate::exit::{FAILED, Silent};
 use crate::output::Talk;
 use crate::report::{Report, list_of, or_dash};
 use crate::session::Session;
@@ -29,19 +30,24 @@ pub fn info(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
         let failed = ranges.as_ref().err().map(ToString::to_string);
         let ranges = ranges.unwrap_or_default();
         let features = features.unwrap_or_default();
-        brokers.push(json!({
-            "id": broker.id.get(), "address": broker.address, "rack": broker.rack, "controller": controls, "error": failed,
+        let mut object = json!({
+            "id": broker.id.get(), "address": broker.address, "rack": broker.rack, "controller": controls,
             "features": features.iter().map(feature_object).collect::<Vec<_>>(),
             "apis": ranges.iter().map(|(api, (min, max))| json!({ "api": api.name(), "min": min, "max": max })).collect::<Vec<_>>(),
-        }));
+        });
+        if let Some(reason) = &failed {
+            object["error"] = json!({ "code": "unreachable", "message": reason });
+        }
+        brokers.push(object);
         apis.push((broker.id, ranges, features, failed));
     }
+    let verdict = || if apis.iter().any(|(.., failed)| failed.is_some()) { Err(Silent(FAILED).into()) } else { Ok(()) };
     if talk.json {
         let quorum = quorum.as_ref().map_or(Value::Null, quorum_object);
         talk.object(&json!({
             "id": cluster.id, "controller": cluster.controller.map(|id| id.get()), "brokers": brokers, "quorum": quorum,
         }))?;
-        return Ok(());
+        return verdict();
     }
     talk.line(format!("cluster {}", cluster.id))?;
     report.finish()?;
@@ -71,7 +77,7 @@ pub fn info(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
             talk.warn(format!("broker {id}: {reason}"));
         }
     }
-    Ok(())
+    verdict()
 }
 
 fn yes_or_dash(yes: bool) -> String {

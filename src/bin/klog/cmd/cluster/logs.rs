@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::ArgMatches;
 use klog::cluster::Cluster;
 use klog::types::BrokerId;
+use serde_json::json;
 
 use super::{failure, home, node_ids, runtime};
 use crate::cmd::topic::number;
@@ -20,7 +21,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// One node's log, read as far as there are whole lines.
 struct Log {
+    id: BrokerId,
     prefix: String,
+    /// Lines are written as objects.
+    json: bool,
     path: PathBuf,
     input: Option<BufReader<File>>,
     /// The start of a line that has no end yet.
@@ -28,7 +32,7 @@ struct Log {
 }
 
 /// Shows the logs of nodes.
-pub fn run(matches: &ArgMatches, _talk: Talk) -> anyhow::Result<()> {
+pub fn run(matches: &ArgMatches, talk: Talk) -> anyhow::Result<()> {
     let home = home(matches)?;
     let tail: Option<usize> = number(matches, "tail")?;
     let state = Cluster::peek(&home).map_err(failure)?;
@@ -41,7 +45,7 @@ pub fn run(matches: &ArgMatches, _talk: Talk) -> anyhow::Result<()> {
     for id in ids {
         let node = state.node(id).map_err(failure)?;
         let prefix = if several { format!("{id}: ") } else { String::new() };
-        logs.push(Log { prefix, path: node.log.clone(), input: None, begun: Vec::new() });
+        logs.push(Log { id, prefix, json: talk.json, path: node.log.clone(), input: None, begun: Vec::new() });
     }
     for log in &mut logs {
         let lines = log.lines()?;
@@ -93,6 +97,11 @@ impl Log {
     fn write(&self, lines: &[Vec<u8>]) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         for line in lines {
+            if self.json {
+                let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line));
+                writeln!(stdout, "{}", json!({ "node": self.id.get(), "line": text }))?;
+                continue;
+            }
             stdout.write_all(self.prefix.as_bytes())?;
             stdout.write_all(line)?;
         }
