@@ -1,6 +1,7 @@
 //! `klog cluster up` and what is done to a cluster that stays: each unhappy path says what is true and leaves nothing half-done.
 //! It knows the real binary, its state folder and its processes from outside only.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -16,6 +17,9 @@ use nix::unistd::{Pid, getsid};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use klog::wire::api::k03_metadata::{MetadataRequest, RequestTopic};
+
+use crate::raw::Raw;
 use crate::support::until;
 
 const WAIT: Duration = Duration::from_secs(30);
@@ -709,6 +713,37 @@ fn three_nodes_are_one_cluster() {
     assert!(alone.stderr.contains("too few of the nodes"), "{alone:?}");
     place.cluster("down").good();
     assert_eq!(place.nodes(), []);
+}
+
+/// A client whose connection to a leader was reset asks another node once. It is told who leads next, and the dead node is still named: librdkafka
+/// rests for a second where it is not.
+#[test]
+fn who_lost_a_leader_is_told_the_next_one_at_once() {
+    let place = Place::new();
+    place.cluster("up -d -n 3 --port auto").good();
+    place.klog(&["topic", "create", "-q", "t", "-p", "1", "-r", "3"]).good();
+    let status = place.status();
+    let of = |id: i32, what: &str| status["nodes"].as_array().unwrap().iter().find(|node| node["id"] == id).map(|node| node[what].clone());
+    let address = |id: i32| of(id, "address").and_then(|address| address.as_str().map(str::to_owned)).unwrap();
+    let topic = RequestTopic { name: Some("t".to_owned()), ..RequestTopic::default() };
+    let request = MetadataRequest { topics: Some(vec![topic]), ..MetadataRequest::default() };
+    let ask = |node: &mut Raw| {
+        let answer = node.call(12, &request);
+        let named: BTreeSet<i32> = answer.brokers.iter().map(|broker| broker.node_id).collect();
+        (answer.topics[0].partitions[0].leader_id, named)
+    };
+    let leader = ask(&mut Raw::connect(&address(1)).unwrap()).0;
+    let mut lost = Raw::connect(&address(leader)).unwrap();
+    ask(&mut lost);
+    let mut others: Vec<Raw> = (1..=3).filter(|id| *id != leader).map(|id| Raw::connect(&address(id)).unwrap()).collect();
+    others.iter_mut().for_each(|node| assert_eq!(ask(node).0, leader));
+    kill(Pid::from_raw(of(leader, "pid").unwrap().as_i64().unwrap().try_into().unwrap()), Signal::SIGKILL).unwrap();
+    assert_eq!(lost.read_frame().unwrap(), None);
+    for node in &mut others {
+        let (next, named) = ask(node);
+        assert!(next != leader && next != -1, "{next} follows {leader}");
+        assert_eq!(named, BTreeSet::from([1, 2, 3]));
+    }
 }
 
 /// A voter that goes for good: its replicas move to a node that came, and the quorum and the cluster forget it.

@@ -1,14 +1,16 @@
 //! What this node knows of the cluster: the image, how far it goes, and the node's settings under it. Shown by whoever applies the metadata
 //! log, read by everybody. Must never hold a rule of the cluster's own.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::config::{BrokerConfig, Layers, Settings, TopicConfig};
-use crate::controller::{ClusterImage, Resource, Topic};
+use crate::controller::{Broker, ClusterImage, Resource, Topic};
 use crate::log::{DataFolder, FolderError, FolderMeta};
 use crate::types::{BrokerId, Uuid};
 
@@ -17,6 +19,11 @@ use super::server::ServerConfig;
 
 /// Where a klog of before kept the metadata.
 const OLD_LOG: &str = "klog-metadata.log";
+
+/// How long clients are still told of a node that was lost: as long as Kafka takes to find out (`broker.session.timeout.ms`). librdkafka
+/// (2.10 and later) takes a node that is not named any more for removed, and a partition whose new leader is named in the same answer then
+/// rests for a second.
+const LOST_NAMED_FOR: Duration = Duration::from_secs(9);
 
 /// Why the node's metadata cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +76,8 @@ pub struct Metadata {
     /// Whose folder it was at the start.
     meta: Option<FolderMeta>,
     config: RwLock<Arc<BrokerConfig>>,
+    /// Nodes that were fenced though they had not said that they stop, and since when.
+    lost: RwLock<BTreeMap<BrokerId, Instant>>,
     seen: watch::Sender<Seen>,
 }
 
@@ -87,7 +96,7 @@ impl Metadata {
         let fixed = fixed_settings(config);
         let settings = Arc::new(BrokerConfig::read(&layers(&ClusterImage::default(), config.node_id, &fixed)));
         let seen = watch::channel(Seen::default()).0;
-        Ok(Metadata { fixed, node_id: config.node_id, meta, config: RwLock::new(settings), seen })
+        Ok(Metadata { fixed, node_id: config.node_id, meta, config: RwLock::new(settings), lost: RwLock::default(), seen })
     }
 
     /// The cluster that the folder belongs to, as far as it is known at the start.
@@ -147,9 +156,24 @@ impl Metadata {
         TopicConfig::read(&self.layers(image), &topic.settings)
     }
 
+    /// Whether clients are told of a node: it serves, or did so until a moment ago.
+    pub fn is_named(&self, broker: &Broker) -> bool {
+        let lost_at = || self.lost.read().unwrap_or_else(PoisonError::into_inner).get(&broker.id).copied();
+        !broker.fenced || lost_at().is_some_and(|at| at.elapsed() < LOST_NAMED_FOR)
+    }
+
+    fn note_lost(&self, image: &ClusterImage) {
+        let (before, now) = (self.image(), Instant::now());
+        let mut lost = self.lost.write().unwrap_or_else(PoisonError::into_inner);
+        lost.retain(|id, _| image.broker(*id).is_some_and(|broker| broker.fenced));
+        let served = |id| before.broker(id).is_some_and(|broker| broker.is_active());
+        lost.extend(image.brokers().filter(|broker| broker.fenced && served(broker.id)).map(|broker| (broker.id, now)));
+    }
+
     /// Shows how far the log is applied, and the image where that has changed.
     pub fn show(&self, image: Option<&ClusterImage>, index: u64) {
         if let Some(image) = image {
+            self.note_lost(image);
             let settings = Arc::new(BrokerConfig::read(&self.layers(image)));
             *self.config.write().unwrap_or_else(PoisonError::into_inner) = settings;
         }

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
 use crate::controller::{ClusterImage, Topic};
 use crate::types::{BrokerId, TopicId, TopicName, Uuid};
 use crate::wire::api::k03_metadata::{MetadataRequest, MetadataResponse, RequestTopic, ResponseBroker, ResponsePartition, ResponseTopic};
@@ -18,6 +21,8 @@ const BY_ID_FROM: i16 = 12;
 const CREATION_ASKED_FROM: i16 = 4;
 /// How long an answer waits until the leaderships of a dead node are given to others.
 const ELECTION_WAIT: Duration = Duration::from_millis(400);
+/// How long it waits before the node is asked again whether it lives.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// Which topics are asked for.
 enum Asked {
@@ -51,8 +56,8 @@ pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> Met
         Asked::Badly(topics) => topics.into_iter().map(bad).collect(),
     };
     MetadataResponse {
-        // Whom nobody can reach is not shown.
-        brokers: image.brokers().filter(|broker| !broker.fenced).map(|broker| node(cx, broker.id, &image)).collect(),
+        // Whom nobody can reach is not shown for long.
+        brokers: image.brokers().filter(|broker| cx.node.metadata.is_named(broker)).map(|broker| node(cx, broker.id, &image)).collect(),
         cluster_id: Some(image.cluster_id().to_string()),
         controller_id: controller_id(cx, &image),
         topics,
@@ -61,19 +66,36 @@ pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> Met
     }
 }
 
-/// The image, without nodes that are known to be dead, if that comes soon. A client that loses its connection to a leader asks at once who
-/// leads now; told that it is the dead one, it would turn to that again and rest before it asks the next time.
+/// The image, once the nodes that are dead have no leaderships in it, if that comes soon. A client that loses its connection to a leader asks
+/// at once who leads now; told that it is the dead one, it would turn to that again and rest before it asks the next time. It may have
+/// noticed before we did, so the other nodes are asked whether they live.
 async fn of_the_living(cx: &Context) -> Arc<ClusterImage> {
-    let peers = &cx.node.peers;
-    let all_live = |image: &ClusterImage| image.brokers().all(|broker| broker.fenced || !peers.is_dead(broker.id));
-    let image = cx.node.image();
-    if !all_live(&image) {
-        let mut seen = cx.node.metadata.watch();
+    let deadline = Instant::now() + ELECTION_WAIT;
+    let mut seen = cx.node.metadata.watch();
+    loop {
+        let image = seen.borrow_and_update().image.clone();
+        let dead = dead(cx, &image).await;
+        let over = |image: &ClusterImage| dead.iter().all(|id| image.broker(*id).is_none_or(|broker| broker.fenced));
         // A quorum that is not there takes longer; then what is known is said.
-        let _ = tokio::time::timeout(ELECTION_WAIT, seen.wait_for(|seen| all_live(&seen.image))).await;
-        return cx.node.image();
+        if over(&cx.node.image()) || deadline <= Instant::now() {
+            return cx.node.image();
+        }
+        // Who only lost a connection, or is back already, is asked again.
+        let again = deadline.min(Instant::now() + ASKED_AGAIN_AFTER);
+        let _ = tokio::time::timeout_at(again, seen.wait_for(|seen| over(&seen.image))).await;
     }
-    image
+}
+
+/// Those of the nodes that serve, as the image has it, that do not live.
+async fn dead(cx: &Context, image: &ClusterImage) -> Vec<BrokerId> {
+    let others = image.brokers().map(|broker| broker.id).filter(|id| *id != cx.node.id());
+    let serving = others.filter(|id| image.broker(*id).is_some_and(|broker| !broker.fenced));
+    let mut asking: JoinSet<Option<BrokerId>> = JoinSet::new();
+    for id in serving {
+        let node = cx.node.clone();
+        asking.spawn(async move { (!node.peers.may_live(id).await).then_some(id) });
+    }
+    asking.join_all().await.into_iter().flatten().collect()
 }
 
 /// In version 0 an empty list asks for all, later null does and an empty one asks for none (P14).

@@ -20,11 +20,16 @@ use tokio::sync::{Notify, watch};
 use crate::client::peer::{Door, Gate, Lane, PeerConnection, PeerError, Secret, dial};
 use crate::types::{BrokerId, Uuid};
 use crate::wire::api::Request;
+use crate::wire::api::k18_api_versions::ApiVersionsRequest;
 
 /// How long a new connection may take where somebody waits for it.
 const DIAL_MAX: Duration = Duration::from_secs(3);
 /// How long the kept connection may take before it is tried afresh.
 const WATCH_DIAL_MAX: Duration = Duration::from_secs(10);
+/// How long an answer to a ping may take before nothing is concluded from it.
+const PING_MAX: Duration = Duration::from_millis(50);
+/// A version of ApiVersions that needs nothing said.
+const PING_VERSION: i16 = 0;
 /// How long a node that was not there is left alone, at first and at last.
 const RETRY_FIRST: Duration = Duration::from_millis(10);
 const RETRY_LAST: Duration = Duration::from_millis(250);
@@ -193,6 +198,13 @@ impl Peers {
             known.incarnation = met.incarnation;
         }
         Ok(PeerConnection::over(met.stream, to, self.faults.gate(to)))
+    }
+
+    /// Whether a node's process may live: it answers, or it neither does so soon nor ends the connection. A process that is about to die takes
+    /// no evidence of that to us at the moment at which it takes it to its clients, but it does not answer any more.
+    pub async fn may_live(&self, id: BrokerId) -> bool {
+        let asked = tokio::time::timeout(PING_MAX, self.call(id, Lane::Ping, PING_VERSION, &ApiVersionsRequest::default())).await;
+        asked.is_err() || matches!(asked, Ok(Ok(_)))
     }
 
     /// Sends what needs no answer over the kept connection, if that is up.

@@ -27,6 +27,8 @@ pub enum Lane {
     Forward,
     /// Followers' fetches.
     Fetch,
+    /// Whether the other process lives; nothing waits for anything here.
+    Ping,
 }
 
 impl Lane {
@@ -37,11 +39,12 @@ impl Lane {
             Lane::Control => 2,
             Lane::Forward => 3,
             Lane::Fetch => 4,
+            Lane::Ping => 5,
         }
     }
 
     fn of(number: i8) -> Option<Lane> {
-        [Lane::Raft, Lane::Beat, Lane::Control, Lane::Forward, Lane::Fetch].into_iter().find(|lane| lane.number() == number)
+        [Lane::Raft, Lane::Beat, Lane::Control, Lane::Forward, Lane::Fetch, Lane::Ping].into_iter().find(|lane| lane.number() == number)
     }
 }
 
