@@ -13,6 +13,7 @@ use klog::wire::api::k02_list_offsets as k02;
 use klog::wire::api::k08_offset_commit as k08;
 use klog::wire::api::k09_offset_fetch as k09;
 use klog::wire::api::k10_find_coordinator as k10;
+use klog::wire::api::k18_api_versions::ApiVersionsRequest;
 use klog::wire::api::k19_create_topics::{CreateTopicsRequest, RequestConfig, RequestTopic};
 use klog::wire::api::k21_delete_records as k21;
 use klog::wire::api::k30003_faults::FaultsRequest;
@@ -20,6 +21,7 @@ use klog::wire::codec::Records;
 use klog::wire::error::ErrorCode;
 use klog::wire::records::{BatchBuilder, BatchOptions, split_batches};
 
+use crate::raw::Raw;
 use crate::trio::{LONG, Nodes, id};
 
 const TOPIC: &str = "copied";
@@ -81,12 +83,15 @@ fn batch(values: &[String]) -> Bytes {
     builder.finish().into()
 }
 
-/// Produces through a node and returns the code and the offset.
-async fn produce(nodes: &Nodes, number: i32, name: &str, acks: i16, timeout_ms: i32, values: &[String]) -> (ErrorCode, i64) {
+fn write(name: &str, acks: i16, timeout_ms: i32, values: &[String]) -> ProduceRequest {
     let data = RequestPartitionData { index: 0, records: Records::Here(batch(values)) };
     let topic = RequestTopicData { name: name.into(), partition_data: vec![data], ..RequestTopicData::default() };
-    let request = ProduceRequest { acks, timeout_ms, topic_data: vec![topic], ..ProduceRequest::default() };
-    let answer = nodes.ask(number, 9, &request).await;
+    ProduceRequest { acks, timeout_ms, topic_data: vec![topic], ..ProduceRequest::default() }
+}
+
+/// Produces through a node and returns the code and the offset.
+async fn produce(nodes: &Nodes, number: i32, name: &str, acks: i16, timeout_ms: i32, values: &[String]) -> (ErrorCode, i64) {
+    let answer = nodes.ask(number, 9, &write(name, acks, timeout_ms, values)).await;
     let answer = &answer.responses[0].partition_responses[0];
     (ErrorCode::from(answer.error_code), answer.base_offset)
 }
@@ -185,6 +190,34 @@ async fn a_record_that_one_follower_lacks_is_shown_to_nobody() {
         let (values, mark) = consume(&nodes, number, TOPIC).await;
         assert_eq!((values.concat().as_str(), mark), ("abc", 3), "through node {number}");
     }
+    nodes.stop_all().await;
+}
+
+/// What one client sends without waiting for answers is replicated together; the answers keep its order, those that need not wait too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_waits_for_replicas_holds_back_no_write_behind_it() {
+    let nodes = Nodes::start(3, &["broker.session.timeout.ms=60000"]).await;
+    create(&nodes, TOPIC, &[("min.insync.replicas", "2")]).await;
+    let leading = leader(&nodes, TOPIC).unwrap();
+    let cut_off = bystander(&nodes, leading).await;
+    block(&nodes, cut_off, &[leading]);
+    let mut client = Raw::connect(&nodes.server(leading).address().to_string()).unwrap();
+    let sent: Vec<i32> = [(-1, "a"), (-1, "b"), (1, "c"), (0, "d"), (-1, "e")]
+        .into_iter()
+        .map(|(acks, value)| (acks, client.send(9, &write(TOPIC, acks, 10_000, &[value.into()])).unwrap()))
+        .filter_map(|(acks, id)| (acks != 0).then_some(id))
+        .collect();
+    client.send(0, &ApiVersionsRequest::default()).unwrap();
+    let has_all = |node: &Node| partition(node, TOPIC).unwrap().with_log(|log| log.end().get()) == Some(5);
+    nodes.until(leading, "all are in the log", has_all).await;
+    assert_eq!(consume(&nodes, leading, TOPIC).await, (vec![], 0), "none is committed");
+    block(&nodes, cut_off, &[]);
+    for (id, offset) in sent.into_iter().zip([0, 1, 2, 4]) {
+        let (answered, response) = client.read::<ProduceRequest>(9).unwrap().unwrap();
+        let part = &response.responses[0].partition_responses[0];
+        assert_eq!((answered, part.error_code, part.base_offset), (id, 0, offset));
+    }
+    assert_eq!(client.read::<ApiVersionsRequest>(0).unwrap().unwrap().1.error_code, 0);
     nodes.stop_all().await;
 }
 

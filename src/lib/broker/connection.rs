@@ -3,7 +3,10 @@
 //!
 //! Requests are served one after another, as Kafka serves them; all that lie in the buffer are served before the answers are sent,
 //! so many small requests cost one read and one write together. A request that has to wait first lets the earlier answers go.
+//! Where only the answer waits, for replicas or the disk, and the records are in the log, the next Produce is begun meanwhile: what a client
+//! sends one behind the other is replicated together.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
@@ -18,9 +21,9 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::context::Context;
-use super::dispatch::{self, Begun, Close};
+use super::dispatch::{self, Begun, Close, Later};
 use super::node::Node;
-use super::outbox::Outbox;
+use super::outbox::{Answers, Outbox};
 use crate::client::peer::Gate;
 use crate::types::{BrokerId, limits};
 
@@ -34,6 +37,8 @@ const LARGE_FRAME_BYTES: usize = 64 << 10;
 const LARGE_FRAME_TRUSTED_BYTES: usize = 2 << 20;
 /// Answers that wait are sent when there are so many bytes of them.
 const OUT_BYTES_MAX: usize = 256 << 10;
+/// Answers that may wait at a time while further requests are begun.
+const WAITING_MAX: usize = 128;
 /// A connection silent for so long gives back its buffers.
 const RELEASE_AFTER: Duration = Duration::from_secs(1);
 
@@ -83,6 +88,7 @@ async fn run(cx: Context, stream: Arc<TcpStream>, way: Way, limits: Limits) {
         inbox: BytesMut::new(),
         read_bytes: READ_BYTES_MIN,
         outbox: Outbox::default(),
+        waiting: VecDeque::new(),
         heard: Instant::now(),
         limits,
     };
@@ -113,8 +119,18 @@ struct Connection {
     inbox: BytesMut,
     read_bytes: usize,
     outbox: Outbox,
+    /// Answers that come after those of the outbox, in order. The first one waits.
+    waiting: VecDeque<Turn>,
     heard: Instant,
     limits: Limits,
+}
+
+/// An answer whose turn has not come.
+enum Turn {
+    /// It is there, those before it are not.
+    Ready(Answers),
+    /// It is waited for.
+    Waits(Later),
 }
 
 /// Why a connection ends.
@@ -139,6 +155,18 @@ impl From<Close> for End {
     }
 }
 
+/// How a Produce request begins: with the number of its key.
+const PRODUCE: [u8; 2] = [0, 0];
+
+/// The outcome, where it is there at once.
+async fn poll_once(work: &mut Later) -> Option<Result<Answers, Close>> {
+    poll_fn(|task| match work.as_mut().poll(task) {
+        Poll::Ready(answers) => Poll::Ready(Some(answers)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
 impl Connection {
     async fn run(&mut self) -> Result<(), End> {
         let mut silence = pin!(tokio::time::sleep(RELEASE_AFTER));
@@ -154,7 +182,10 @@ impl Connection {
                 }
             }
             self.flush().await?;
-            self.read(silence.as_mut()).await?;
+            match self.waiting.is_empty() {
+                true => self.read(silence.as_mut()).await?,
+                false => self.read_or_answer().await?,
+            }
         }
     }
 
@@ -201,13 +232,17 @@ impl Connection {
 
     /// Serves one request. Where it has to wait, answers to earlier requests go out first.
     async fn answer(&mut self, frame: Bytes) -> Result<(), End> {
+        let others = if frame.starts_with(&PRODUCE) { WAITING_MAX - 1 } else { 0 };
+        self.answer_all_but(others).await?;
+        if !self.waiting.is_empty() {
+            return self.answer_later(frame).await;
+        }
         match dispatch::begin(&mut self.cx, frame, self.outbox.answers())? {
             Begun::Done => Ok(()),
             Begun::InWork(mut work) => {
-                let first = poll_fn(|task| Poll::Ready(work.as_mut().poll(task))).await;
-                let answers = match first {
-                    Poll::Ready(answers) => answers?,
-                    Poll::Pending => {
+                let answers = match poll_once(&mut work).await {
+                    Some(answers) => answers?,
+                    None => {
                         self.flush().await?;
                         work.await?
                     }
@@ -215,29 +250,137 @@ impl Connection {
                 self.outbox.append(answers);
                 Ok(())
             }
+            Begun::Waits(mut work) => {
+                match poll_once(&mut work).await {
+                    Some(answers) => self.outbox.append(answers?),
+                    None => self.waiting.push_back(Turn::Waits(work)),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Serves one request while the answers to others wait.
+    async fn answer_later(&mut self, frame: Bytes) -> Result<(), End> {
+        let mut answers = Answers::default();
+        match dispatch::begin(&mut self.cx, frame, &mut answers) {
+            Ok(Begun::Done) if answers.is_empty() => (),
+            Ok(Begun::Done) => self.waiting.push_back(Turn::Ready(answers)),
+            // From its first poll on it is under way, whether or not somebody looks.
+            Ok(Begun::InWork(mut work) | Begun::Waits(mut work)) => match poll_once(&mut work).await {
+                Some(answers) => self.waiting.push_back(Turn::Ready(answers?)),
+                None => self.waiting.push_back(Turn::Waits(work)),
+            },
+            Err(close) => {
+                // What was asked before the bad request is still answered.
+                self.answer_all_but(0).await?;
+                return Err(close.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for answers that wait until no more than `left` do; others leave meanwhile.
+    async fn answer_all_but(&mut self, left: usize) -> Result<(), End> {
+        self.take_ready().await?;
+        while left < self.waiting.len() {
+            self.flush().await?;
+            if let Some(Turn::Waits(work)) = self.waiting.front_mut() {
+                let answers = work.await?;
+                self.waiting.pop_front();
+                self.outbox.append(answers);
+            }
+            self.take_ready().await?;
+        }
+        Ok(())
+    }
+
+    /// Moves the answers whose turn it is, as far as they are there, to the outbox.
+    async fn take_ready(&mut self) -> Result<(), End> {
+        while let Some(turn) = self.waiting.front_mut() {
+            let answers = match turn {
+                Turn::Ready(answers) => std::mem::take(answers),
+                Turn::Waits(work) => match poll_once(work).await {
+                    Some(answers) => answers?,
+                    None => return Ok(()),
+                },
+            };
+            self.waiting.pop_front();
+            self.outbox.append(answers);
+        }
+        Ok(())
+    }
+
+    /// Waits for the answer whose turn it is or for more from the client, whichever is first.
+    async fn read_or_answer(&mut self) -> Result<(), End> {
+        enum Woken {
+            Answered(Result<Answers, Close>),
+            Readable(io::Result<()>),
+        }
+        let (stream, waiting) = (&self.stream, &mut self.waiting);
+        let reads = waiting.len() < WAITING_MAX;
+        let woken = poll_fn(|task| {
+            let answered = match waiting.front_mut() {
+                Some(Turn::Waits(work)) => work.as_mut().poll(task),
+                Some(Turn::Ready(_)) | None => Poll::Ready(Ok(Answers::default())),
+            };
+            match answered {
+                Poll::Ready(answers) => Poll::Ready(Woken::Answered(answers)),
+                Poll::Pending if reads => stream.poll_read_ready(task).map(Woken::Readable),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        match woken.await {
+            Woken::Answered(answers) => {
+                if let Some(Turn::Waits(_)) = self.waiting.pop_front_if(|turn| matches!(turn, Turn::Waits(_))) {
+                    self.outbox.append(answers?);
+                }
+                // One step of the other replicas completes many.
+                self.take_ready().await
+            }
+            Woken::Readable(ready) => {
+                ready?;
+                self.pass().await;
+                match self.read_now() {
+                    // What it asked before it left is done as before; it may still listen.
+                    Err(End::Gone) => {
+                        self.answer_all_but(0).await?;
+                        self.flush().await?;
+                        Err(End::Gone)
+                    }
+                    read => read.map(drop),
+                }
+            }
         }
     }
 
     /// Reads what has come, or waits for it; buffers are given back when nothing comes for a while.
     async fn read(&mut self, mut silence: Pin<&mut Sleep>) -> Result<(), End> {
-        let (room, exact) = self.read_room()?;
         loop {
             self.pass().await;
-            // Silence may have taken the buffer away meanwhile.
-            self.inbox.reserve(room);
-            let limit = if exact { room } else { usize::MAX };
-            match self.receive(limit) {
-                Ok(0) => return Err(End::Gone),
-                Ok(n) => {
-                    self.heard = Instant::now();
-                    if !exact && room <= n {
-                        self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
-                    }
-                    return Ok(());
-                }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.wait(silence.as_mut()).await?,
-                Err(e) => return Err(e.into()),
+            if self.read_now()? {
+                return Ok(());
             }
+            self.wait(silence.as_mut()).await?;
+        }
+    }
+
+    /// Reads what has come; gives whether that was anything.
+    fn read_now(&mut self) -> Result<bool, End> {
+        let (room, exact) = self.read_room()?;
+        // Silence may have taken the buffer away meanwhile.
+        self.inbox.reserve(room);
+        match self.receive(if exact { room } else { usize::MAX }) {
+            Ok(0) => Err(End::Gone),
+            Ok(n) => {
+                self.heard = Instant::now();
+                if !exact && room <= n {
+                    self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
+                }
+                Ok(true)
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(e) => Err(e.into()),
         }
     }
 

@@ -61,6 +61,8 @@ pub enum Begun {
     Done,
     /// Its answer needs more than one step; until then no other request of the connection is begun.
     InWork(Later),
+    /// The same, but all that it does is done and only the answer waits: others like it may be begun meanwhile.
+    Waits(Later),
 }
 
 /// `Name module MIN..=MAX;`: the key's name, the handler's module, and the versions that are advertised. A handler's `begin` answers in
@@ -163,11 +165,12 @@ impl Place {
             Step::Silent => (),
             Step::Close => return Err(Close),
             Step::Later(later) => {
-                return Ok(Begun::InWork(Box::pin(async move {
+                let later: Later = Box::pin(async move {
                     let mut answers = Answers::default();
                     self.put(&later.await, &mut answers);
                     Ok(answers)
-                })));
+                });
+                return Ok(if self.api == ApiKey::Produce { Begun::Waits(later) } else { Begun::InWork(later) });
             }
         }
         Ok(Begun::Done)

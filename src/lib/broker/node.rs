@@ -140,7 +140,7 @@ impl Node {
         let (tick, now) = (self.clock.tick(), self.clock.wall());
         let written = partition.append(&batch, Acks::All, tick, now)?;
         if !written.committed {
-            match partition.committed(written.end(), tick, tick.plus_ms(INTERNAL_COMMIT_MS_MAX)).await {
+            match partition.committed(written.end(), written.epoch, tick, tick.plus_ms(INTERNAL_COMMIT_MS_MAX)).await {
                 Outcome::Committed => (),
                 outcome @ (Outcome::TooFewInSync | Outcome::TimedOut | Outcome::LeaderChanged) => {
                     return Err(InternalError::NotCommitted(outcome));

@@ -64,7 +64,8 @@ impl Answers {
         Bytes::from(self.writer.bytes).split_off(4)
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.writer.bytes.is_empty()
     }
 

@@ -112,6 +112,8 @@ pub struct Written {
     pub appended: Appended,
     /// Where the log begins.
     pub log_start: Offset,
+    /// Under which leadership.
+    pub epoch: LeaderEpoch,
     /// Whether every replica in sync has it already.
     pub committed: bool,
     /// What `flush.messages` asks to be synced before the answer.
@@ -330,7 +332,7 @@ impl Partition {
         if let Some(job) = prefault {
             tokio::task::spawn_blocking(move || job.run());
         }
-        Ok(Written { appended, log_start, committed, flush })
+        Ok(Written { appended, log_start, epoch, committed, flush })
     }
 
     /// What this node has to ask the partition's leader for, and where its own log begins; `None` where it follows nobody.
@@ -396,15 +398,15 @@ impl Partition {
         state.replica.next_deadline()
     }
 
-    /// Waits until everything below `upto` is committed, no longer than until `deadline`.
-    pub async fn committed(&self, upto: Offset, tick: Tick, deadline: Tick) -> Outcome {
+    /// Waits until everything below `upto` is committed under the leadership in which it was seen in the log, no longer than until `deadline`.
+    pub async fn committed(&self, upto: Offset, epoch: LeaderEpoch, tick: Tick, deadline: Tick) -> Outcome {
         let (sender, mut receiver) = oneshot::channel();
         {
             let mut state = self.lock();
             state.tickets += 1;
             let ticket = Ticket(state.tickets);
             state.producers.insert(ticket, sender);
-            state.step(tick, Event::Await { ticket, upto, deadline });
+            state.step(tick, Event::Await { ticket, upto, epoch, deadline });
         }
         let patience = std::time::Duration::from_millis(deadline.ms_since(tick));
         if let Ok(outcome) = tokio::time::timeout(patience, &mut receiver).await {

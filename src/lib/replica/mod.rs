@@ -140,6 +140,8 @@ pub enum Event {
         ticket: Ticket,
         /// The offset after its last record.
         upto: Offset,
+        /// Under which leadership they were found in the log: what is there under another may be something else.
+        epoch: LeaderEpoch,
         /// When it stops waiting.
         deadline: Tick,
     },
@@ -404,7 +406,7 @@ impl Replica {
                 self.high_watermark.stay_within(start, end);
             }
             Event::Learned { high_watermark, start } => self.learned(high_watermark, start, out),
-            Event::Await { ticket, upto, deadline } => self.wait(now, ticket, upto, deadline, out),
+            Event::Await { ticket, upto, epoch, deadline } => self.wait(now, ticket, (upto, epoch), deadline, out),
             Event::Timer => {
                 self.waiting.expire(now, out);
                 self.isr_timer(now, out);
@@ -446,8 +448,8 @@ impl Replica {
         self.advance(now, out);
     }
 
-    fn wait(&mut self, now: Tick, ticket: Ticket, upto: Offset, deadline: Tick, out: &mut Vec<Effect>) {
-        let outcome = if !self.is_leader() {
+    fn wait(&mut self, now: Tick, ticket: Ticket, (upto, epoch): (Offset, LeaderEpoch), deadline: Tick, out: &mut Vec<Effect>) {
+        let outcome = if !self.is_leader() || self.assignment.leader_epoch != epoch {
             Outcome::LeaderChanged
         } else if self.in_sync() < self.required() {
             Outcome::TooFewInSync

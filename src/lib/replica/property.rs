@@ -184,7 +184,7 @@ impl World {
         if acks == Acks::All {
             let (ticket, deadline) = (Ticket(self.values), self.now.plus_ms(1000));
             self.nodes[at].waiting.insert(ticket, (end, entry));
-            self.step(at, Event::Await { ticket, upto: end, deadline });
+            self.step(at, Event::Await { ticket, upto: end, epoch, deadline });
         }
     }
 

@@ -181,7 +181,9 @@ impl Stage {
             "answer" => self.answer(words, told),
             "await" => {
                 let deadline = self.now.plus_ms(words.number("for", 10_000) as u64);
-                self.step(Event::Await { ticket: Ticket(number(words.at(1)) as u64), upto: offset(words.at(2)), deadline }, told);
+                let (ticket, upto) = (Ticket(number(words.at(1)) as u64), offset(words.at(2)));
+                let epoch = words.maybe("under").map_or(self.replica.assignment().leader_epoch, epoch);
+                self.step(Event::Await { ticket, upto, epoch, deadline }, told);
             }
             "wait" => self.wait(number(words.at(1)) as u64, told),
             _ => self.look(words, told),

@@ -136,7 +136,7 @@ impl Part {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         self.waiting.insert(ticket, Waiter { client: who.0, call: who.1, first, end });
-        self.step(now, Event::Await { ticket, upto: end, deadline: now.plus_ms(400) }, out);
+        self.step(now, Event::Await { ticket, upto: end, epoch, deadline: now.plus_ms(400) }, out);
         Some((first, Some(ticket)))
     }
 

@@ -97,7 +97,7 @@ async fn here(cx: &Arc<Context>, frame: Bytes) -> Result<Answers, Close> {
     let mut out = Answers::default();
     match super::begin_here(cx, frame, &mut out)? {
         Begun::Done => Ok(out),
-        Begun::InWork(work) => work.await,
+        Begun::InWork(work) | Begun::Waits(work) => work.await,
     }
 }
 

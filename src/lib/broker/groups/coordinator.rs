@@ -59,7 +59,7 @@ impl Coordinator {
         let Ok(marks) = self.partition.marks(Some(self.leader_epoch)) else { return false };
         while self.partition.high_watermark() < marks.log_end {
             let Some(tick) = node.upgrade().map(|node| node.clock.tick()) else { return false };
-            match self.partition.committed(marks.log_end, tick, tick.plus_ms(SETTLE_MS)).await {
+            match self.partition.committed(marks.log_end, self.leader_epoch, tick, tick.plus_ms(SETTLE_MS)).await {
                 Outcome::Committed | Outcome::TimedOut => (),
                 Outcome::TooFewInSync => tokio::time::sleep(Duration::from_millis(SETTLE_MS)).await,
                 Outcome::LeaderChanged => return false,
@@ -212,7 +212,7 @@ impl Coordinator {
             is_synced = matches!(flushed, Ok(Ok(())));
         }
         let outcome = match is_synced {
-            true => self.partition.committed(end, node.clock.tick(), deadline).await,
+            true => self.partition.committed(end, written.epoch, node.clock.tick(), deadline).await,
             false => Outcome::LeaderChanged,
         };
         let event = match outcome {

@@ -232,7 +232,7 @@ async fn finish(
 ) -> Answer<ProduceResponse> {
     for Waiting { topic, partition, on, written } in waiting {
         let mut code = ErrorCode::None;
-        let end = written.end();
+        let (end, epoch) = (written.end(), written.epoch);
         if let Some(job) = written.flush {
             let (on, wall) = (Arc::clone(&on), cx.node.clock().wall());
             let flushed = tokio::task::spawn_blocking(move || on.flush(job, wall)).await;
@@ -241,7 +241,7 @@ async fn finish(
             }
         }
         if acks == Acks::All && code == ErrorCode::None {
-            code = to_wire::outcome(on.committed(end, cx.node.clock().tick(), deadline).await);
+            code = to_wire::outcome(on.committed(end, epoch, cx.node.clock().tick(), deadline).await);
         }
         let leader = if code == ErrorCode::NotLeaderOrFollower { on.leader() } else { None };
         let place = response.responses.get_mut(topic).and_then(|topic| topic.partition_responses.get_mut(partition));
