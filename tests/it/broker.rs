@@ -10,6 +10,7 @@ use klog::wire::api::k01_fetch::{FetchRequest, FetchResponse, RequestPartition, 
 use klog::wire::api::k03_metadata::{MetadataRequest, RequestTopic as MetadataTopic};
 use klog::wire::api::k18_api_versions::ApiVersionsRequest;
 use klog::wire::codec::Records;
+use klog::wire::error::ErrorCode;
 use klog::wire::records::{BatchBuilder, BatchOptions, split_batches};
 
 use crate::raw::Raw;
@@ -115,6 +116,50 @@ fn many_small_requests_in_one_write_are_all_answered() {
     for (offset, id) in (0..).zip(ids) {
         let (got, answer) = raw.read::<ProduceRequest>(7).unwrap().unwrap();
         assert_eq!((got, answer.responses[0].partition_responses[0].base_offset), (id, offset));
+    }
+}
+
+#[test]
+fn requests_that_are_written_together_are_answered_one_by_one() {
+    let node = Node::start();
+    let mut raw = Raw::connect(node.address()).unwrap();
+    with_topic(&mut raw, "t");
+    with_topic(&mut raw, "other");
+    // Readers that wait for the first of them, and take all that is there then.
+    let mut readers: Vec<Raw> = (0..3).map(|_| Raw::connect(node.address()).unwrap()).collect();
+    for reader in &mut readers {
+        reader.send(11, &fetch("t", 0, 1, 20_000)).unwrap();
+    }
+    let mut want = Vec::new();
+    for round in 0..20 {
+        // Large and small ones, one for another partition, one that is refused, and one that is a duplicate of nothing.
+        let sizes = [16_000, 9_000, 16_000, 30, 5_000, 16_000, 70_000, 16_000, 12_000, 1];
+        let batches: Vec<Vec<u8>> = (0..).zip(sizes).map(|(seed, len)| batch(round * 100 + seed, len)).collect();
+        let mut requests: Vec<ProduceRequest> = batches.iter().map(|batch| produce("t", -1, batch.clone())).collect();
+        requests.insert(3, produce("other", 1, batch(round, 16_000)));
+        requests.insert(6, produce("t", 1, b"no batch".to_vec()));
+        let ids = raw.send_together(7, &requests).unwrap();
+        let mut answers = Vec::new();
+        for id in ids {
+            let (got, answer) = raw.read::<ProduceRequest>(7).unwrap().unwrap();
+            assert_eq!(got, id);
+            let partition = &answer.responses[0].partition_responses[0];
+            answers.push((partition.error_code, partition.base_offset));
+        }
+        assert_eq!(answers.remove(6), (ErrorCode::InvalidRecord.code(), -1));
+        assert_eq!(answers.remove(3), (0, i64::try_from(round).unwrap()));
+        let read = unstamped(&records(&raw.call(11, &fetch("other", i64::try_from(round).unwrap(), 1, 0))));
+        assert_eq!(read, [batch(round, 16_000)[16..].to_vec()]);
+        let first = i64::try_from(want.len()).unwrap();
+        assert_eq!(answers, (first..).take(batches.len()).map(|offset| (0, offset)).collect::<Vec<_>>());
+        want.extend(batches.iter().map(|batch| batch[16..].to_vec()));
+        let read = unstamped(&records(&raw.call(11, &fetch("t", first, 1, 0))));
+        assert_eq!(read, want[want.len() - batches.len()..]);
+    }
+    for reader in &mut readers {
+        let (_, answer) = reader.read::<FetchRequest>(11).unwrap().unwrap();
+        let read = unstamped(&records(&answer));
+        assert!(!read.is_empty() && want.starts_with(&read));
     }
 }
 

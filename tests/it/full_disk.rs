@@ -19,13 +19,24 @@ const DISK_BYTES: u64 = 24 << 20;
 const OFTEN: &str = "log.retention.check.interval.ms=100";
 const SEGMENT: &str = "log.segment.bytes=2097152";
 
-/// One batch of one record; its error code and offset.
-fn produce(raw: &mut Raw, bytes_len: usize) -> (ErrorCode, i64) {
+/// One batch of one record.
+fn request(bytes_len: usize) -> ProduceRequest {
     let mut builder = BatchBuilder::new(BatchOptions::default());
     builder.append(1_700_000_000_000, None, Some(&vec![b'x'; bytes_len]), &[]).unwrap();
     let partition_data = vec![k00_produce::RequestPartitionData { index: 0, records: Records::Here(builder.finish().into()) }];
     let topic = k00_produce::RequestTopicData { name: TOPIC.to_owned(), partition_data, ..k00_produce::RequestTopicData::default() };
-    let answer = raw.call(9, &ProduceRequest { acks: -1, timeout_ms: 10_000, topic_data: vec![topic], ..ProduceRequest::default() });
+    ProduceRequest { acks: -1, timeout_ms: 10_000, topic_data: vec![topic], ..ProduceRequest::default() }
+}
+
+/// Produces one batch of one record; its error code and offset.
+fn produce(raw: &mut Raw, bytes_len: usize) -> (ErrorCode, i64) {
+    raw.send(9, &request(bytes_len)).unwrap();
+    answer(raw)
+}
+
+/// The next answer's error code and offset.
+fn answer(raw: &mut Raw) -> (ErrorCode, i64) {
+    let (_, answer) = raw.read::<ProduceRequest>(9).unwrap().unwrap();
     let partition = &answer.responses[0].partition_responses[0];
     (ErrorCode::from(partition.error_code), partition.base_offset)
 }
@@ -113,6 +124,34 @@ fn a_full_disk_refuses_appends_and_nothing_else() {
     assert_eq!(ErrorCode::from(deleted.topics[0].partitions[0].error_code), ErrorCode::None);
     assert_eq!(taken_again(&mut raw), taken, "offsets go on without a hole");
     assert_eq!(readable(&mut raw, taken / 2), taken - taken / 2 + 1);
+    node.stop();
+}
+
+#[test]
+fn a_disk_that_fills_up_amid_requests_that_are_written_together_keeps_what_it_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((mut node, mut raw)) = node(&folder.path().join("data"), "log.retention.ms=-1") else { return };
+    let mut taken = 0;
+    let mut refused = 0;
+    // On and on after the first refusal: now and then another fits.
+    while refused < 500 {
+        let sizes = [20_000, 6_000, 20_000, 100, 20_000, 11_000, 20_000, 20_000];
+        raw.send_together(9, &sizes.map(request)).unwrap();
+        for _ in sizes {
+            match answer(&mut raw) {
+                (ErrorCode::None, offset) => {
+                    assert_eq!(offset, taken);
+                    taken += 1;
+                }
+                (code, _) => {
+                    assert_eq!(code, ErrorCode::KafkaStorageError);
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(DISK_BYTES * 3 / 4 < taken as u64 * 20_000, "only {taken} records fit");
+    assert_eq!(readable(&mut raw, 0), taken, "all that was acknowledged, and nothing else");
     node.stop();
 }
 

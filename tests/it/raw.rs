@@ -69,6 +69,22 @@ impl Raw {
         Ok(self.correlation_id)
     }
 
+    /// Sends requests in one write and returns their correlation ids.
+    pub fn send_together<R: Request>(&mut self, version: i16, requests: &[R]) -> io::Result<Vec<i32>> {
+        let (mut bytes, mut ids) = (Vec::new(), Vec::new());
+        for request in requests {
+            self.correlation_id += 1;
+            ids.push(self.correlation_id);
+            let header =
+                RequestHeader { key: R::KEY.number(), version, correlation_id: self.correlation_id, client_id: Some("by hand".to_owned()) };
+            let frame = encode_request(&header, request).bytes;
+            bytes.extend_from_slice(&i32::try_from(frame.len()).unwrap().to_be_bytes());
+            bytes.extend_from_slice(&frame);
+        }
+        self.stream.write_all(&bytes)?;
+        Ok(ids)
+    }
+
     /// The answer to the oldest request that has none yet; `None` where the other side has closed.
     pub fn read<R: Request>(&mut self, version: i16) -> io::Result<Option<(i32, R::Response)>> {
         let Some(frame) = self.read_frame()? else { return Ok(None) };

@@ -3,8 +3,8 @@
 //!
 //! Requests are served one after another, as Kafka serves them; all that lie in the buffer are served before the answers are sent,
 //! so many small requests cost one read and one write together. A request that has to wait first lets the earlier answers go.
-//! Where only the answer waits, for replicas or the disk, and the records are in the log, the next Produce is begun meanwhile: what a client
-//! sends one behind the other is replicated together.
+//! Produce requests that lie there one behind the other are written together. Where only the answer waits, for replicas or the disk, and
+//! the records are in the log, the next Produce is begun meanwhile: what a client sends one behind the other is replicated together.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -24,6 +24,7 @@ use super::context::Context;
 use super::dispatch::{self, Begun, Close, Later};
 use super::node::Node;
 use super::outbox::{Answers, Outbox};
+use super::turn::{Turn, Unwritten};
 use crate::client::peer::Gate;
 use crate::types::{BrokerId, limits};
 
@@ -89,6 +90,8 @@ async fn run(cx: Context, stream: Arc<TcpStream>, way: Way, limits: Limits) {
         read_bytes: READ_BYTES_MIN,
         outbox: Outbox::default(),
         waiting: VecDeque::new(),
+        unasked: 0,
+        turn: Turn::default(),
         heard: Instant::now(),
         limits,
     };
@@ -120,13 +123,17 @@ struct Connection {
     read_bytes: usize,
     outbox: Outbox,
     /// Answers that come after those of the outbox, in order. The first one waits.
-    waiting: VecDeque<Turn>,
+    waiting: VecDeque<Place>,
+    /// How many there are from the first one on that was never looked at: what it waits for is not written yet.
+    unasked: usize,
+    /// Produce requests that are written together.
+    turn: Turn,
     heard: Instant,
     limits: Limits,
 }
 
 /// An answer whose turn has not come.
-enum Turn {
+enum Place {
     /// It is there, those before it are not.
     Ready(Answers),
     /// It is waited for.
@@ -139,7 +146,7 @@ enum End {
     Gone,
     /// What it sent cannot be answered.
     Refused,
-    /// The socket failed.
+    /// The socket failed, or the disk did: what waits to be sent is not sent.
     Broken,
 }
 
@@ -173,8 +180,10 @@ impl Connection {
         loop {
             while let Some(frame) = self.next_frame()? {
                 if let Err(end) = self.answer(frame).await {
-                    // What was asked before the bad request is still answered.
-                    self.flush().await?;
+                    if matches!(end, End::Refused) {
+                        // What was asked before the bad request is still answered.
+                        self.flush().await?;
+                    }
                     return Err(end);
                 }
                 if OUT_BYTES_MAX < self.outbox.waiting() {
@@ -191,6 +200,7 @@ impl Connection {
 
     /// Sends what waits, unless a fault holds it back.
     async fn flush(&mut self) -> Result<(), End> {
+        self.turn.end().map_err(|Unwritten| End::Broken)?;
         if self.outbox.waiting() == 0 {
             return Ok(());
         }
@@ -232,13 +242,14 @@ impl Connection {
 
     /// Serves one request. Where it has to wait, answers to earlier requests go out first.
     async fn answer(&mut self, frame: Bytes) -> Result<(), End> {
-        let others = if frame.starts_with(&PRODUCE) { WAITING_MAX - 1 } else { 0 };
-        self.answer_all_but(others).await?;
+        let is_produce = frame.starts_with(&PRODUCE);
+        self.answer_all_but(if is_produce { WAITING_MAX - 1 } else { 0 }).await?;
+        self.turn.more = is_produce && self.produce_follows();
         if !self.waiting.is_empty() {
             return self.answer_later(frame).await;
         }
-        match dispatch::begin(&mut self.cx, frame, self.outbox.answers())? {
-            Begun::Done => Ok(()),
+        match dispatch::begin(&mut self.cx, frame, self.outbox.answers(), &mut self.turn)? {
+            Begun::Done => self.end_turn().await,
             Begun::InWork(mut work) => {
                 let answers = match poll_once(&mut work).await {
                     Some(answers) => answers?,
@@ -250,34 +261,59 @@ impl Connection {
                 self.outbox.append(answers);
                 Ok(())
             }
-            Begun::Waits(mut work) => {
-                match poll_once(&mut work).await {
-                    Some(answers) => self.outbox.append(answers?),
-                    None => self.waiting.push_back(Turn::Waits(work)),
-                }
-                Ok(())
-            }
+            Begun::Waits(work) => self.wait_in_turn(work).await,
         }
     }
 
     /// Serves one request while the answers to others wait.
     async fn answer_later(&mut self, frame: Bytes) -> Result<(), End> {
         let mut answers = Answers::default();
-        match dispatch::begin(&mut self.cx, frame, &mut answers) {
-            Ok(Begun::Done) if answers.is_empty() => (),
-            Ok(Begun::Done) => self.waiting.push_back(Turn::Ready(answers)),
-            // From its first poll on it is under way, whether or not somebody looks.
-            Ok(Begun::InWork(mut work) | Begun::Waits(mut work)) => match poll_once(&mut work).await {
-                Some(answers) => self.waiting.push_back(Turn::Ready(answers?)),
-                None => self.waiting.push_back(Turn::Waits(work)),
-            },
+        match dispatch::begin(&mut self.cx, frame, &mut answers, &mut self.turn) {
+            Ok(Begun::Done) => {
+                if !answers.is_empty() {
+                    self.waiting.push_back(Place::Ready(answers));
+                    self.unasked += usize::from(0 < self.unasked);
+                }
+                self.end_turn().await
+            }
+            Ok(Begun::InWork(work) | Begun::Waits(work)) => self.wait_in_turn(work).await,
             Err(close) => {
                 // What was asked before the bad request is still answered.
                 self.answer_all_but(0).await?;
-                return Err(close.into());
+                Err(close.into())
             }
         }
-        Ok(())
+    }
+
+    /// Whether the next frame in the buffer is a Produce, and whole.
+    fn produce_follows(&self) -> bool {
+        let whole = matches!(self.frame_length(), Ok(Some(length)) if 4 + length <= self.inbox.len());
+        whole && self.inbox.get(4..).is_some_and(|frame| frame.starts_with(&PRODUCE))
+    }
+
+    /// Lines up an answer that may have to wait.
+    async fn wait_in_turn(&mut self, work: Later) -> Result<(), End> {
+        self.waiting.push_back(Place::Waits(work));
+        self.unasked += 1;
+        self.end_turn().await
+    }
+
+    /// After the last of the requests that are written together: writes them, and sets those under way whose answers wait.
+    async fn end_turn(&mut self) -> Result<(), End> {
+        if self.turn.more {
+            return Ok(());
+        }
+        self.turn.end().map_err(|Unwritten| End::Broken)?;
+        let first = self.waiting.len().saturating_sub(std::mem::take(&mut self.unasked));
+        for place in self.waiting.iter_mut().skip(first) {
+            // From its first poll on it is under way, whether or not somebody looks.
+            if let Place::Waits(work) = place
+                && let Some(answers) = poll_once(work).await
+            {
+                *place = Place::Ready(answers?);
+            }
+        }
+        self.take_ready().await
     }
 
     /// Waits for answers that wait until no more than `left` do; others leave meanwhile.
@@ -285,7 +321,7 @@ impl Connection {
         self.take_ready().await?;
         while left < self.waiting.len() {
             self.flush().await?;
-            if let Some(Turn::Waits(work)) = self.waiting.front_mut() {
+            if let Some(Place::Waits(work)) = self.waiting.front_mut() {
                 let answers = work.await?;
                 self.waiting.pop_front();
                 self.outbox.append(answers);
@@ -299,8 +335,8 @@ impl Connection {
     async fn take_ready(&mut self) -> Result<(), End> {
         while let Some(turn) = self.waiting.front_mut() {
             let answers = match turn {
-                Turn::Ready(answers) => std::mem::take(answers),
-                Turn::Waits(work) => match poll_once(work).await {
+                Place::Ready(answers) => std::mem::take(answers),
+                Place::Waits(work) => match poll_once(work).await {
                     Some(answers) => answers?,
                     None => return Ok(()),
                 },
@@ -321,8 +357,8 @@ impl Connection {
         let reads = waiting.len() < WAITING_MAX;
         let woken = poll_fn(|task| {
             let answered = match waiting.front_mut() {
-                Some(Turn::Waits(work)) => work.as_mut().poll(task),
-                Some(Turn::Ready(_)) | None => Poll::Ready(Ok(Answers::default())),
+                Some(Place::Waits(work)) => work.as_mut().poll(task),
+                Some(Place::Ready(_)) | None => Poll::Ready(Ok(Answers::default())),
             };
             match answered {
                 Poll::Ready(answers) => Poll::Ready(Woken::Answered(answers)),
@@ -332,7 +368,7 @@ impl Connection {
         });
         match woken.await {
             Woken::Answered(answers) => {
-                if let Some(Turn::Waits(_)) = self.waiting.pop_front_if(|turn| matches!(turn, Turn::Waits(_))) {
+                if let Some(Place::Waits(_)) = self.waiting.pop_front_if(|turn| matches!(turn, Place::Waits(_))) {
                     self.outbox.append(answers?);
                 }
                 // One step of the other replicas completes many.

@@ -16,6 +16,7 @@ use crate::wire::header::RequestHeader;
 use super::context::Context;
 use super::handlers::*;
 use super::outbox::Answers;
+use super::turn::Turn;
 
 mod forward;
 mod inside;
@@ -66,20 +67,23 @@ pub enum Begun {
 }
 
 /// `Name module MIN..=MAX;`: the key's name, the handler's module, and the versions that are advertised. A handler's `begin` answers in
-/// place where it can; a handler's `handle` is awaited.
+/// place where it can, one in turn together with those like it; a handler's `handle` is awaited.
 macro_rules! served {
     (
+        in turn { $($turn_name:ident $turn_module:ident $turn_min:literal..=$turn_max:literal;)* }
         in place { $($place_name:ident $place_module:ident $place_min:literal..=$place_max:literal;)* }
         $($name:ident $module:ident $min:literal..=$max:literal;)*
     ) => {
         /// What ApiVersions tells: the same on every node of a cluster (P13), and a key only where its handler is.
         pub const SERVED: &[ResponseApiKey] = &[
+            $(ResponseApiKey { api_key: ApiKey::$turn_name as i16, min_version: $turn_min, max_version: $turn_max },)*
             $(ResponseApiKey { api_key: ApiKey::$place_name as i16, min_version: $place_min, max_version: $place_max },)*
             $(ResponseApiKey { api_key: ApiKey::$name as i16, min_version: $min, max_version: $max }),*
         ];
 
-        fn begin_known(cx: &Arc<Context>, request: Decoding, out: &mut Answers) -> Result<Begun, Close> {
+        fn begin_known(cx: &Arc<Context>, request: Decoding, out: &mut Answers, turn: &mut Turn) -> Result<Begun, Close> {
             match request.api {
+                $(ApiKey::$turn_name => served!(@in_turn $turn_module, cx, request, out, turn),)*
                 $(ApiKey::$place_name => served!(@in_place $place_module, cx, request, out),)*
                 $(ApiKey::$name => served!(@awaited $module, cx, request, out),)*
                 // Keys that we can decode but do not serve.
@@ -87,6 +91,10 @@ macro_rules! served {
             }
         }
     };
+    (@in_turn $module:ident, $cx:ident, $request:ident, $out:ident, $turn:ident) => {{
+        let (place, request) = $request.decode()?;
+        place.take($module::begin($cx, place.version, request, $turn), $out)
+    }};
     (@in_place $module:ident, $cx:ident, $request:ident, $out:ident) => {{
         let (place, request) = $request.decode()?;
         place.take($module::begin($cx, place.version, request), $out)
@@ -104,8 +112,10 @@ macro_rules! served {
 }
 
 served! {
-    in place {
+    in turn {
         Produce k00_produce 0..=13;
+    }
+    in place {
         Fetch k01_fetch 4..=18;
     }
     ListOffsets k02_list_offsets 1..=11;
@@ -193,7 +203,7 @@ impl Decoding {
 }
 
 /// Begins to serve one request; an answer that is ready at once is written to `out`.
-pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<Begun, Close> {
+pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers, turn: &mut Turn) -> Result<Begun, Close> {
     let mut body = Reader::new(frame);
     let header = RequestHeader::read(&mut body).map_err(|_| Close)?;
     let RequestHeader { key, version, correlation_id, client_id } = header;
@@ -213,7 +223,7 @@ pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<B
             let frame = body.frame().clone();
             Ok(Begun::InWork(Box::pin(forward::serve(cx.clone(), frame))))
         }
-        (true, _) => begin_known(cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out),
+        (true, _) => begin_known(cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out, turn),
         (false, ApiKey::ApiVersions) => {
             let response: ApiVersionsResponse = k18_api_versions::unknown_version(served);
             out.put(api, 0, correlation_id, &response, &[]);
@@ -233,7 +243,7 @@ fn begin_here(cx: &Arc<Context>, frame: Bytes, out: &mut Answers) -> Result<Begu
         return Err(Close);
     }
     let cx = Arc::new(Context { client_id: client_id.unwrap_or_default().into(), ..Context::clone(cx) });
-    begin_known(&cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out)
+    begin_known(&cx, Decoding { api, place: Place { api, version, correlation_id }, body }, out, &mut Turn::default())
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod quorum;
 mod replication;
 mod sessions;
 mod to_wire;
+mod turn;
 
 pub use context::Context;
 pub use groups::{GroupCoordinators, Unavailable};

@@ -45,8 +45,16 @@ struct State {
     producers: BTreeMap<Ticket, oneshot::Sender<Outcome>>,
     tickets: u64,
     effects: Vec<Effect>,
+    /// Who is to be woken when what was gathered is written.
+    due: Due,
     /// Where proposals to the controller go.
     proposals: Arc<IsrProposals>,
+}
+
+#[derive(Debug, Default)]
+struct Due {
+    fetches: bool,
+    copies: bool,
 }
 
 /// Why the partition did not take a batch.
@@ -193,7 +201,17 @@ impl Partition {
         let rules = log.config().rules(true);
         let (tp, topic_id) = (log.tp().clone(), log.topic_id());
         let (fetches, copies, effects) = (Vec::new(), Vec::new(), Vec::new());
-        let state = State { log: Some(log), replica, fetches, copies, producers: BTreeMap::new(), tickets: 0, effects, proposals };
+        let state = State {
+            log: Some(log),
+            replica,
+            fetches,
+            copies,
+            producers: BTreeMap::new(),
+            tickets: 0,
+            effects,
+            due: Due::default(),
+            proposals,
+        };
         Partition { tp, topic_id, state: Mutex::new(state), rules: RwLock::new(Arc::new(rules)) }
     }
 
@@ -214,13 +232,36 @@ impl Partition {
 
     /// A panic while the lock was held is a broken invariant of ours; the process aborts on it where that matters, and a lock that
     /// survived one is as good as any other.
+    ///
+    /// Whoever takes the lock finds everything written that has an offset.
     fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.lock_to_append();
+        // A log that fails here takes nothing more, and `publish` tells those whose batches they were.
+        let _ = state.publish();
+        state
+    }
+
+    fn lock_to_append(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends a checked batch.
     pub fn append(self: &Arc<Self>, batch: &ValidBatch, acks: Acks, tick: Tick, now: WallMs) -> Result<Written, WriteError> {
         self.append_under(None, batch, acks, tick, now)
+    }
+
+    /// Appends a checked batch behind which others are known to come at once: it may be written together with them. The caller has to
+    /// [`Partition::publish`] before it answers.
+    pub fn gather(self: &Arc<Self>, batch: &ValidBatch, acks: Acks, tick: Tick, now: WallMs) -> Result<Written, WriteError> {
+        self.write(None, batch, acks, (tick, now), true)
+    }
+
+    /// Writes what was gathered, by whomever.
+    pub fn publish(&self) -> Result<(), AppendError> {
+        match &self.lock().log {
+            Some(log) if log.is_poisoned() => Err(AppendError::Poisoned),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Appends a checked batch, where this node leads under that epoch: for whoever knows only what was written in it.
@@ -232,19 +273,38 @@ impl Partition {
         tick: Tick,
         now: WallMs,
     ) -> Result<Written, WriteError> {
-        let mut guard = self.lock();
+        self.write(epoch, batch, acks, (tick, now), false)
+    }
+
+    fn write(
+        self: &Arc<Self>,
+        epoch: Option<LeaderEpoch>,
+        batch: &ValidBatch,
+        acks: Acks,
+        (tick, now): (Tick, WallMs),
+        more: bool,
+    ) -> Result<Written, WriteError> {
+        let mut guard = self.lock_to_append();
         let state = &mut *guard;
         state.replica.lead(epoch)?;
         let epoch = state.replica.admit(acks)?;
         let log = state.log.as_mut().ok_or(WriteError::Gone)?;
-        let appended = log.append_as_leader(batch, epoch, now)?;
-        let (end, log_start) = (log.end(), log.start());
-        let flush = if log.flush_due(now) { log.flush_job().ok().flatten() } else { None };
-        let prefault = log.prefault_job();
+        // The last one is written with those that were gathered before it.
+        let together = more || log.has_gathered();
+        let appended = if together { log.gather_as_leader(batch, epoch, now)? } else { log.append_as_leader(batch, epoch, now)? };
+        let due = log.flush_due(now);
         if !appended.duplicate {
+            let end = log.end();
+            state.due.copies = true;
             state.step(tick, Event::Appended { end });
-            state.copies.iter().for_each(|wake| wake.notify_one());
         }
+        if due || !more {
+            state.publish().map_err(AppendError::from)?;
+        }
+        let log = state.log.as_mut().ok_or(WriteError::Gone)?;
+        let log_start = log.start();
+        let flush = if due { log.flush_job().ok().flatten() } else { None };
+        let prefault = log.prefault_job();
         let committed = state.replica.is_committed(appended.last.next());
         drop(guard);
         if let Some(job) = prefault {
@@ -583,7 +643,8 @@ impl State {
         self.replica.step(tick, event, &mut effects);
         for effect in effects.drain(..) {
             match effect {
-                Effect::HighWatermarkMoved(_) => self.fetches.iter().for_each(|wake| wake.notify_one()),
+                Effect::HighWatermarkMoved(_) if self.has_gathered() => self.due.fetches = true,
+                Effect::HighWatermarkMoved(_) => self.wake_fetches(),
                 Effect::Complete { ticket, outcome } => {
                     // Who stopped waiting has nothing to be told.
                     let _ = self.producers.remove(&ticket).map(|sender| sender.send(outcome));
@@ -598,14 +659,42 @@ impl State {
                     // A full disk delays it until the leader's start moves again; the segments below go by this node's own retention.
                     let _ = self.log.as_mut().map(|log| log.advance_start(to));
                 }
-                Effect::LowWatermarkMoved => self.fetches.iter().for_each(|wake| wake.notify_one()),
+                Effect::LowWatermarkMoved => self.wake_fetches(),
             }
         }
         self.effects = effects;
     }
 
+    fn has_gathered(&self) -> bool {
+        self.log.as_ref().is_some_and(Log::has_gathered)
+    }
+
+    /// Writes what was gathered, and wakes those who wait for it.
+    fn publish(&mut self) -> std::io::Result<()> {
+        if let Some(log) = &mut self.log {
+            log.publish()?;
+        }
+        let Due { fetches, copies } = std::mem::take(&mut self.due);
+        if fetches {
+            self.wake_fetches();
+        }
+        if copies {
+            self.wake_copies();
+        }
+        Ok(())
+    }
+
     fn wake(&self) {
-        self.fetches.iter().chain(&self.copies).for_each(|wake| wake.notify_one());
+        self.wake_fetches();
+        self.wake_copies();
+    }
+
+    fn wake_fetches(&self) {
+        self.fetches.iter().for_each(|wake| wake.notify_one());
+    }
+
+    fn wake_copies(&self) {
+        self.copies.iter().for_each(|wake| wake.notify_one());
     }
 
     /// Tells the core where a follower's log ends after batches were added to it; it ended at `before`.

@@ -55,6 +55,7 @@ impl FlushJob {
 impl Log {
     /// What brings all that was appended so far to the disk; `None` where it is there already.
     pub fn flush_job(&self) -> Result<Option<FlushJob>, LogError> {
+        debug_assert!(!self.has_gathered(), "only what is written can be brought to the disk");
         if self.end <= self.recovery_point {
             return Ok(None);
         }
@@ -102,6 +103,7 @@ impl Log {
         }
         let folder = Arc::clone(&self.folder);
         let failed = |source| LogError::Io { path: folder.to_path_buf(), source };
+        self.publish().map_err(failed)?;
         if let Some(appender) = &mut self.appender {
             appender.cut_tail().map_err(failed)?;
             self.active_mut().write_indexes(&folder, true).map_err(failed)?;

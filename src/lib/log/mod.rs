@@ -42,6 +42,7 @@ pub use producers::{Marker, ProducerView};
 pub use read::TimedOffset;
 pub use validate::{InvalidBatch, ValidBatch, ValidateRules, validate};
 
+use append::Gathered;
 use epochs::Epochs;
 use producers::Producers;
 use segment::Segment;
@@ -106,6 +107,8 @@ pub struct Log {
     /// How often the log was cut: a job from before a cut speaks of what is not there any more.
     cuts_count: u64,
     poisoned: bool,
+    /// Behind the records of the active segment, and before `end`.
+    gathered: Gathered,
     /// Since the last housekeeping.
     touched: bool,
     last_flush: WallMs,

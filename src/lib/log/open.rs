@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::append::{EPOCH_FILE, marker_of};
+use super::append::{EPOCH_FILE, Gathered, marker_of};
 use super::compact::COMPACTING;
 use super::epochs::Epochs;
 use super::error::io_at;
@@ -88,6 +88,7 @@ impl Log {
             cleaned_to: Offset::ZERO,
             cuts_count: 0,
             poisoned: false,
+            gathered: Gathered::default(),
             touched: false,
             last_flush: now,
             bytes_since_snapshot: 0,

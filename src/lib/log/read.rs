@@ -22,6 +22,7 @@ impl Log {
     /// Whole batches from the one that holds `from` on, all of them below `upper` and in one segment: at most `bytes_max` bytes, but with
     /// `first_batch_always` one batch at least. `None`: there is nothing to read there yet, or no room for it.
     pub fn read(&self, from: Offset, bytes_max: usize, upper: Offset, first_batch_always: bool) -> Result<Option<FileSlice>, ReadError> {
+        debug_assert!(!self.has_gathered(), "only what is written can be read");
         if from < self.start || self.end < from {
             return Err(ReadError::OutOfRange { from, start: self.start, end: self.end });
         }

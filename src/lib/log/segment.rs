@@ -300,10 +300,12 @@ impl Segment {
         }
     }
 
-    /// Whether a batch up to `last` cannot stand in it any more: the indexes have no room, or no number for its offset.
-    pub(super) fn is_full_for(&self, last: Offset, index_bytes_max: u32) -> bool {
+    /// Whether a batch up to `last`, behind `more` that are not in the indexes yet, cannot stand in it any more: the indexes have no room,
+    /// or no number for its offset.
+    pub(super) fn is_full_for(&self, last: Offset, more: usize, index_bytes_max: u32) -> bool {
         let room = index_bytes_max as usize;
-        i64::from(i32::MAX) < (last - self.base).get() || room <= self.offsets.count() * 8 + 7 || room <= self.times.count() * 12 + 11
+        let (offsets, times) = (self.offsets.count() + more, self.times.count() + more);
+        i64::from(i32::MAX) < (last - self.base).get() || room <= offsets * 8 + 7 || room <= times * 12 + 11
     }
 
     /// The youngest record. For a segment that was not written to since the start it is what the time index ends with.

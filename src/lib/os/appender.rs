@@ -52,6 +52,8 @@ pub struct Appender {
     /// What lies before was handed to the disk.
     written_back: u64,
     appends: u32,
+    /// Whether the last append went through a window.
+    by_window: bool,
 }
 
 /// What an appender and its job share. The job holds the lock while it works: who waits for the lock waits for the window.
@@ -175,6 +177,7 @@ impl Appender {
             reserved: end,
             written_back: end,
             appends: 0,
+            by_window: false,
         }
     }
 
@@ -195,18 +198,31 @@ impl Appender {
 
     /// Writes the parts behind each other and publishes them. After an error (a full disk, most likely) nothing was appended.
     pub fn append(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+        self.append_somehow(parts, false)
+    }
+
+    /// The same where [`Appender::reserve`] has made room: nothing more is allocated.
+    pub fn append_reserved(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+        self.append_somehow(parts, true)
+    }
+
+    fn append_somehow(&mut self, parts: &[&[u8]], reserved: bool) -> io::Result<()> {
         let bytes_len: usize = parts.iter().map(|part| part.len()).sum();
         self.appends = self.appends.saturating_add(1);
         let end = self.end + bytes_len as u64;
         if self.asked.is_some_and(|asked| asked < end) {
             self.settle();
         }
-        let written = if PWRITE_BYTES_MIN <= bytes_len {
+        self.by_window = false;
+        let written = if reserved {
+            self.append_pwrite(parts)
+        } else if PWRITE_BYTES_MIN <= bytes_len {
             self.append_reserve(end);
             self.append_pwrite(parts)
         } else if self.window.is_none() && self.appends < COLD_APPENDS {
             self.append_pwrite(parts)
         } else {
+            self.by_window = true;
             self.append_copy(parts)
         };
         if let Err(error) = written {
@@ -226,6 +242,19 @@ impl Appender {
             self.next = Some(window);
         }
         self.asked = None;
+    }
+
+    /// Makes sure of disk space for the next `bytes_len` bytes: writing them does not fail for the lack of it.
+    pub fn reserve(&mut self, bytes_len: u64) -> io::Result<()> {
+        let end = self.end + bytes_len;
+        self.append_reserve(end);
+        if self.reserved < end {
+            let from = self.reserved.max(self.end);
+            let signed = |n: u64| i64::try_from(n).map_err(io::Error::other);
+            posix_fallocate(self.file.file.as_fd(), signed(from)?, signed(end - from)?)?;
+            self.reserved = end;
+        }
+        Ok(())
     }
 
     /// Space that is allocated in long runs makes large writes cheaper. It is only that: without it the write shows what is wrong.
@@ -274,12 +303,18 @@ impl Appender {
         Ok(self.window.as_mut().expect("opened above"))
     }
 
-    /// The next window, to be readied away from the append's thread; `None` while the present one has room enough, or for a slow file.
+    /// The next window, to be readied away from the append's thread; `None` while the present one has room enough, for a slow file, and
+    /// while writes go past the window: what it is filled with would only be written over.
     pub fn prefault_job(&mut self) -> Option<PrefaultJob> {
         let window = self.window.as_ref()?;
         // A large write may have gone past the window.
         let room = window.end().checked_sub(self.end)?;
-        if self.asked.is_some() || self.next.is_some() || self.window_bytes < FILLED_WINDOW_BYTES_MIN || self.window_bytes / 2 < room {
+        if !self.by_window
+            || self.asked.is_some()
+            || self.next.is_some()
+            || self.window_bytes < FILLED_WINDOW_BYTES_MIN
+            || self.window_bytes / 2 < room
+        {
             return None;
         }
         let start = window.end();

@@ -18,6 +18,7 @@ use super::super::dispatch::{Answer, Step};
 use super::super::partition::{Partition, WriteError, Written};
 use super::super::partitions::Topic;
 use super::super::to_wire;
+use super::super::turn::Turn;
 use super::{elsewhere, leader_endpoints};
 
 /// First version that may carry zstd (KIP-110).
@@ -36,7 +37,7 @@ struct Waiting {
 }
 
 /// Writes what can be written; the answer comes at once unless it has to wait.
-pub fn begin(cx: &Arc<Context>, version: i16, request: ProduceRequest) -> Step<ProduceResponse> {
+pub fn begin(cx: &Arc<Context>, version: i16, request: ProduceRequest, turn: &mut Turn) -> Step<ProduceResponse> {
     let acks = Acks::try_from(request.acks);
     let now = cx.node.clock().tick();
     let mut response = ProduceResponse::default();
@@ -51,8 +52,11 @@ pub fn begin(cx: &Arc<Context>, version: i16, request: ProduceRequest) -> Step<P
             let index = data.index;
             let answer = match &acks {
                 Err(_) => refused(ErrorCode::InvalidRequiredAcks),
-                Ok(acks) => match write(cx, version, (&name, topic), data, *acks, transactional) {
+                Ok(acks) => match write(cx, version, (&name, topic), data, *acks, transactional, turn.more) {
                     Ok((on, written)) => {
+                        if turn.more {
+                            turn.gathered(&on);
+                        }
                         let answer = answer_of(&written);
                         let waits = written.flush.is_some() || (*acks == Acks::All && !written.committed);
                         if waits {
@@ -139,6 +143,7 @@ fn write(
     data: RequestPartitionData,
     acks: Acks,
     transactional: bool,
+    more: bool,
 ) -> Result<(Arc<Partition>, Written), Refused> {
     let unknown = if TOPIC_ID_VERSION <= version { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition };
     let internal = |name: &str| TopicName::new(name).is_ok_and(|name| name.is_internal());
@@ -169,7 +174,9 @@ fn write(
         // No coordinator of this node has opened a transaction, so no partition is part of one.
         return Err(if version < ABORTABLE_VERSION { ErrorCode::InvalidTxnState } else { ErrorCode::TransactionAbortable }.into());
     }
-    match partition.append(&batch, acks, cx.node.clock().tick(), now) {
+    let tick = cx.node.clock().tick();
+    let written = if more { partition.gather(&batch, acks, tick, now) } else { partition.append(&batch, acks, tick, now) };
+    match written {
         Ok(written) => Ok((Arc::clone(partition), written)),
         Err(error) => Err(not_written(&error)),
     }

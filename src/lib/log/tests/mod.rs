@@ -1,6 +1,7 @@
 //! The log against what it must be: a list of batches.
 
 mod follower;
+mod gathered;
 mod golden;
 mod model;
 
