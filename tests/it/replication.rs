@@ -257,6 +257,51 @@ async fn a_dead_follower_is_not_waited_for_and_comes_back() {
     nodes.stop_all().await;
 }
 
+/// Produces with acks=all until the outcome is this one; what came to another meanwhile was not acknowledged.
+async fn produce_until(nodes: &Nodes, number: i32, value: &str, wanted: ErrorCode) {
+    let deadline = Instant::now() + LONG;
+    loop {
+        let (code, _) = produce(nodes, number, TOPIC, -1, 200, &[value.to_owned()]).await;
+        if code == wanted {
+            return;
+        }
+        let not_known_yet = [ErrorCode::RequestTimedOut, ErrorCode::NotEnoughReplicas, ErrorCode::NotEnoughReplicasAfterAppend];
+        assert!(not_known_yet.contains(&code) && Instant::now() < deadline, "{code:?} in place of {wanted:?}");
+    }
+}
+
+/// No majority is left to change the ISR, so the leader itself has to know that too few are in sync.
+#[tokio::test(flavor = "multi_thread")]
+async fn when_two_of_three_are_dead_nothing_is_acknowledged_and_what_was_is_read() {
+    for first_back in [0, 1] {
+        let mut nodes = Nodes::start(3, &["broker.session.timeout.ms=60000"]).await;
+        create(&nodes, TOPIC, &[("min.insync.replicas", "2")]).await;
+        let leading = leader(&nodes, TOPIC).unwrap();
+        for value in ["a", "b", "c"] {
+            assert_eq!(produce(&nodes, leading, TOPIC, -1, 10_000, &[value.into()]).await.0, ErrorCode::None);
+        }
+        assert_eq!(all_alike(&nodes, TOPIC).await, 3);
+        let dead: Vec<i32> = nodes.running().into_iter().filter(|number| *number != leading).collect();
+        dead.iter().for_each(|number| nodes.kill(*number));
+        produce_until(&nodes, leading, "refused", ErrorCode::NotEnoughReplicas).await;
+        assert_eq!(produce(&nodes, leading, TOPIC, 1, 10_000, &["one".into()]).await.0, ErrorCode::None);
+        let committed = (vec!["a".to_owned(), "b".to_owned(), "c".to_owned()], 3);
+        assert_eq!(consume(&nodes, leading, TOPIC).await, committed);
+        assert_eq!(latest(&nodes, leading, TOPIC).await, (ErrorCode::None, 3));
+        assert_eq!(produce(&nodes, leading, TOPIC, -1, 200, &["refused".into()]).await.0, ErrorCode::NotEnoughReplicas);
+
+        nodes.open(dead[first_back]).await;
+        produce_until(&nodes, leading, "d", ErrorCode::None).await;
+        nodes.open(dead[1 - first_back]).await;
+        isr_is(&nodes, TOPIC, &[1, 2, 3]).await;
+        let end = all_alike(&nodes, TOPIC).await;
+        let (values, mark) = consume(&nodes, leading, TOPIC).await;
+        assert_eq!((&values[..3], mark), (&committed.0[..], end));
+        assert_eq!(values.last().map(String::as_str), Some("d"));
+        nodes.stop_all().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_acknowledged_outlives_its_leader() {
     let mut nodes = Nodes::start(3, &["broker.session.timeout.ms=60000"]).await;
