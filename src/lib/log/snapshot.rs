@@ -7,12 +7,13 @@
 //! | 6 | 4 | number of entries |
 //! | 10 | 46 each | producer id i64, epoch i16, last sequence i32, last offset i64, offset delta i32, timestamp i64, coordinator epoch i32, first offset of the open transaction i64 (−1: none) |
 //!
-//! Only the last batch of each producer is kept in it.
-
-use std::collections::VecDeque;
+//! Kafka keeps the last batch of a producer in it, so a broker that starts again refuses what a client sent before that one and sends again
+//! because the answer was lost. Here a producer has an entry for each of the batches that it may send again, oldest first: of several entries
+//! Kafka takes the last.
 
 use super::producers::{Producer, Producers, SequencedBatch};
 use crate::types::Offset;
+use crate::types::limits::PRODUCER_BATCHES_KEPT;
 
 const ENTRIES_AT: usize = 10;
 const ENTRY_LEN: usize = 46;
@@ -21,22 +22,33 @@ const ENTRY_LEN: usize = 46;
 pub(super) fn to_bytes(producers: &Producers) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ENTRIES_AT + ENTRY_LEN * producers.entries.len());
     bytes.extend_from_slice(&1i16.to_be_bytes());
-    bytes.extend_from_slice(&[0; 4]);
-    bytes.extend_from_slice(&i32::try_from(producers.entries.len()).unwrap_or(i32::MAX).to_be_bytes());
+    bytes.extend_from_slice(&[0; 8]);
     for (id, producer) in &producers.entries {
-        let last = producer.batches.back();
-        bytes.extend_from_slice(&id.to_be_bytes());
-        bytes.extend_from_slice(&producer.epoch.to_be_bytes());
-        bytes.extend_from_slice(&last.map_or(-1, |batch| batch.last_sequence).to_be_bytes());
-        bytes.extend_from_slice(&last.map_or(-1, |batch| batch.last.get()).to_be_bytes());
-        bytes.extend_from_slice(&last.map_or(0, |batch| batch.offset_delta).to_be_bytes());
-        bytes.extend_from_slice(&producer.last_timestamp.to_be_bytes());
-        bytes.extend_from_slice(&producer.coordinator_epoch.to_be_bytes());
-        bytes.extend_from_slice(&producer.txn_first.map_or(-1, Offset::get).to_be_bytes());
+        let (last, before) = match producer.batches.len().checked_sub(1) {
+            Some(last) => (producer.batches.get(last), last),
+            None => (None, 0),
+        };
+        for batch in producer.batches.iter().take(before) {
+            put_entry(&mut bytes, *id, producer, Some(batch), (batch.timestamp, None));
+        }
+        put_entry(&mut bytes, *id, producer, last, (producer.last_timestamp, producer.txn_first));
     }
+    let count = (bytes.len() - ENTRIES_AT) / ENTRY_LEN;
+    bytes[6..ENTRIES_AT].copy_from_slice(&i32::try_from(count).unwrap_or(i32::MAX).to_be_bytes());
     let crc = crc32c::crc32c(&bytes[6..]);
     bytes[2..6].copy_from_slice(&crc.to_be_bytes());
     bytes
+}
+
+fn put_entry(bytes: &mut Vec<u8>, id: i64, producer: &Producer, batch: Option<&SequencedBatch>, (timestamp, txn): (i64, Option<Offset>)) {
+    bytes.extend_from_slice(&id.to_be_bytes());
+    bytes.extend_from_slice(&producer.epoch.to_be_bytes());
+    bytes.extend_from_slice(&batch.map_or(-1, |batch| batch.last_sequence).to_be_bytes());
+    bytes.extend_from_slice(&batch.map_or(-1, |batch| batch.last.get()).to_be_bytes());
+    bytes.extend_from_slice(&batch.map_or(0, |batch| batch.offset_delta).to_be_bytes());
+    bytes.extend_from_slice(&timestamp.to_be_bytes());
+    bytes.extend_from_slice(&producer.coordinator_epoch.to_be_bytes());
+    bytes.extend_from_slice(&txn.map_or(-1, Offset::get).to_be_bytes());
 }
 
 /// Reads the file's bytes; `None` where they are damaged.
@@ -57,14 +69,20 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Option<Producers> {
         let timestamp = long(26)?;
         let batch =
             Offset::new(long(14)?).map(|last| Some(SequencedBatch { last_sequence: int(10)?, last, offset_delta: int(22)?, timestamp }));
+        let id = long(0)?;
+        let mut batches = producers.entries.get(&id).map(|before| before.batches.clone()).unwrap_or_default();
+        batches.extend(batch.flatten());
+        while PRODUCER_BATCHES_KEPT < batches.len() {
+            batches.pop_front();
+        }
         let producer = Producer {
             epoch: i16::from_be_bytes([entry[8], entry[9]]),
             coordinator_epoch: int(34)?,
             last_timestamp: timestamp,
             txn_first: Offset::new(long(38)?),
-            batches: VecDeque::from_iter(batch.flatten()),
+            batches,
         };
-        producers.insert(long(0)?, producer);
+        producers.insert(id, producer);
     }
     Some(producers)
 }

@@ -137,3 +137,22 @@ fn a_flush_from_before_a_cut_vouches_for_nothing() {
     assert_eq!(log.recovery_point(), offset(8));
     assert!(log.truncate_to(offset(4), NOW).expect("cuts"), "the recovery point moved back");
 }
+
+#[test]
+fn all_that_a_producer_may_send_again_is_known_after_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&[]);
+    let mut log = open(folder.path(), &config, CLEAN);
+    for i in 0..6 {
+        log.append_as_leader(&sequenced(2 * i), epoch(0), NOW).expect("appends");
+    }
+    log.close(NOW).expect("closes");
+    let mut log = open(folder.path(), &config, CLEAN);
+    for i in 1..6 {
+        let again = log.append_as_leader(&sequenced(2 * i), epoch(1), NOW).expect("is known");
+        assert_eq!((again.duplicate, again.first), (true, offset(i64::from(2 * i))));
+    }
+    let sixth = log.append_as_leader(&sequenced(0), epoch(1), NOW);
+    assert!(matches!(sixth, Err(AppendError::OutOfOrderSequence { last_sequence: 11, .. })), "five are kept");
+    assert_eq!(log.append_as_leader(&sequenced(12), epoch(1), NOW).expect("follows").first, offset(12));
+}
