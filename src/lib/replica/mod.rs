@@ -285,6 +285,9 @@ pub struct Replica {
     /// Where the leader's log begins, as its follower last heard.
     leader_start: Offset,
     waiting: Waiting,
+    /// A mistake on purpose, for the simulator: who joins the ISR need not have reached this epoch's start.
+    #[cfg(test)]
+    pub(crate) joins_early: bool,
 }
 
 impl Replica {
@@ -305,6 +308,8 @@ impl Replica {
             perhaps: BTreeSet::new(),
             leader_start: marks.start,
             waiting: Waiting::default(),
+            #[cfg(test)]
+            joins_early: false,
         };
         replica.meet_followers(now, true);
         // Nobody can wait yet, so there is nobody to tell.

@@ -21,11 +21,15 @@ pub enum Bug {
     AnsweredEarly,
     /// Consumers are given all that the leader has.
     ReadPastMark,
+    /// A follower comes into the ISR before it has what was there when the leader's epoch began.
+    EpochStartIgnored,
+    /// A new coordinator does not read what the one before it wrote.
+    GroupsForgotten,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 9] = [
+    pub const ALL: [Bug; 11] = [
         Bug::MarkOffByOne,
         Bug::IsrTooEarly,
         Bug::VoteNotSynced,
@@ -35,5 +39,7 @@ impl Bug {
         Bug::CleanClaimed,
         Bug::AnsweredEarly,
         Bug::ReadPastMark,
+        Bug::EpochStartIgnored,
+        Bug::GroupsForgotten,
     ];
 }

@@ -59,6 +59,11 @@ pub struct Checks {
     /// Who leads each term of the quorum, and who voted for whom by the terms it speaks of (I4).
     term_leaders: BTreeMap<u64, BrokerId>,
     terms: BTreeMap<BrokerId, u64>,
+    /// Who was given a shared partition in a generation (I8).
+    owners: BTreeMap<(i32, i32), String>,
+    /// The newest generation that anybody has an assignment of, and how far the group is in each shared partition.
+    generation: i32,
+    positions: BTreeMap<i32, i64>,
     /// What went wrong first.
     pub broken: Option<String>,
 }
@@ -136,6 +141,49 @@ impl Checks {
         });
     }
 
+    /// What is known to be committed of a partition ends here, and is of that epoch.
+    pub fn committed_end(&self, partition: i32) -> Option<(Offset, i32)> {
+        let ((_, offset), found) = self.committed.range((partition, 0)..(partition + 1, 0)).next_back()?;
+        Some((Offset::new(*offset).expect("positive").next(), found.epoch))
+    }
+
+    /// A member of the ISR lacks something that was committed: it could lead.
+    pub fn member_lacks(&mut self, partition: i32, node: BrokerId, end: Offset, committed: Offset) {
+        self.fail(|| {
+            format!("I1: node {node} is in the ISR of partition {partition} with a log that ends at {end}; committed is {committed}")
+        });
+    }
+
+    /// A member was told that a shared partition is its own.
+    pub fn owns(&mut self, partition: i32, generation: i32, member: &str) {
+        let first = self.owners.entry((generation, partition)).or_insert_with(|| member.to_owned()).clone();
+        self.hold(first == member, || format!("I8: {first} and {member} both own shared partition {partition} in generation {generation}"));
+    }
+
+    /// A coordinator tells members what is theirs in a generation.
+    pub fn generation_told(&mut self, generation: i32) {
+        self.generation = self.generation.max(generation);
+    }
+
+    /// A coordinator, present or not, took the position of a member of that generation. One whose partition is led elsewhere by now may tell
+    /// late of what it took before.
+    pub fn position_kept(&mut self, partition: i32, offset: i64, generation: i32, is_present: bool) {
+        let newest = self.generation;
+        self.hold(!is_present || newest <= generation, || {
+            format!("I8: a position in shared partition {partition} was taken from generation {generation}, when {newest} had begun")
+        });
+        let known = self.positions.entry(partition).or_insert(offset);
+        *known = offset.max(*known);
+    }
+
+    /// The present coordinator says where to go on.
+    pub fn position_told(&mut self, partition: i32, offset: i64) {
+        let known = self.positions.get(&partition).copied().unwrap_or(-1);
+        self.hold(known <= offset, || {
+            format!("I8: position {known} in shared partition {partition} was taken, {offset} is told to whoever owns it next")
+        });
+    }
+
     /// All is calm: every replica has the same, and nothing that was promised is missing.
     pub fn settled(&mut self, partition: i32, logs: &[(BrokerId, &Log)], idempotent: &BTreeSet<i32>) {
         let Some((_, first)) = logs.first() else { return };
@@ -159,6 +207,9 @@ impl Checks {
                 let value = String::from_utf8_lossy(&value);
                 format!("I1: {value:?} was acknowledged at {partition}/{offset}, now there is {here:?}")
             });
+        }
+        if idempotent.is_empty() {
+            return;
         }
         // A value is "producer number": an idempotent producer's stand there once, in order.
         let mut last: BTreeMap<i32, u64> = BTreeMap::new();

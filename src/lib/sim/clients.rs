@@ -1,5 +1,7 @@
 //! Producers that send again until they are told, and consumers that read on. Must never know which node is right.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 
 use super::checks::{Checks, Found};
@@ -11,7 +13,10 @@ use crate::wire::records::{BatchBuilder, BatchOptions, ProducerStamp, split_batc
 /// What a client wants to happen: a message to whoever leads a partition.
 pub type Wish = (i32, Message);
 
-/// A producer with one batch in flight.
+/// How many batches of one idempotent producer are in flight at most, counted from the oldest: so many are remembered (KIP-98).
+const IN_FLIGHT_MAX: u64 = 5;
+
+/// A producer. One that is idempotent does not wait for an answer before it sends the next batch.
 pub struct Producer {
     pub id: i32,
     pub idempotent: bool,
@@ -21,10 +26,15 @@ pub struct Producer {
     sequence: i32,
     next_at: u64,
     next_call: u64,
-    pending: Option<Pending>,
+    /// How many batches there were.
+    batches_count: u64,
+    /// Something of it was acknowledged.
+    is_known: bool,
+    pending: VecDeque<Pending>,
 }
 
 struct Pending {
+    number: u64,
     calls: Vec<u64>,
     bytes: Bytes,
     values: Vec<Vec<u8>>,
@@ -33,56 +43,90 @@ struct Pending {
 
 impl Producer {
     pub fn new(id: i32, partition: i32, acks: Acks, idempotent: bool) -> Producer {
-        Producer { id, idempotent, acks, partition, next_number: 0, sequence: 0, next_at: 0, next_call: 1, pending: None }
+        Producer {
+            id,
+            idempotent,
+            acks,
+            partition,
+            next_number: 0,
+            sequence: 0,
+            next_at: 0,
+            next_call: 1,
+            batches_count: 0,
+            is_known: false,
+            pending: VecDeque::new(),
+        }
     }
 
     pub fn is_idle(&self) -> bool {
-        self.pending.is_none()
+        self.pending.is_empty()
     }
 
-    /// Sends a new batch, or the last one again.
-    pub fn poll(&mut self, now: u64, may_begin: bool, random: &mut fastrand::Rng) -> Option<Wish> {
-        if self.pending.is_none() && may_begin && self.next_at <= now {
-            let count = random.u64(1..4);
-            let padding = " ".repeat(random.usize(0..40));
-            let values: Vec<Vec<u8>> = (0..count).map(|n| format!("{} {}{padding}", self.id, self.next_number + n).into_bytes()).collect();
-            let mut builder = BatchBuilder::new(BatchOptions::default());
-            if self.idempotent {
-                builder.set_producer(ProducerStamp { id: i64::from(self.id), epoch: 0, base_sequence: self.sequence });
-            }
-            for value in &values {
-                builder.append(1, None, Some(value), &[]).expect("room");
-            }
-            self.next_number += count;
-            self.sequence += i32::try_from(count).expect("few");
-            self.pending = Some(Pending { calls: Vec::new(), bytes: builder.finish().into(), values, again_at: 0 });
+    /// Sends new batches, and again what was not answered in time, or was refused; with it what went out behind, in order.
+    pub fn poll(&mut self, now: u64, may_begin: bool, random: &mut fastrand::Rng) -> Vec<Wish> {
+        // A leader that knows nothing of a producer takes any sequence for its first, as Kafka's does: the first batch goes alone.
+        let in_flight_max = if self.idempotent && self.is_known { IN_FLIGHT_MAX } else { 1 };
+        let has_room = |it: &Producer| it.pending.front().is_none_or(|oldest| it.batches_count < oldest.number + in_flight_max);
+        while has_room(self) && may_begin && self.next_at <= now {
+            let pending = self.batch(random);
+            self.pending.push_back(pending);
+            // Sometimes several at once.
+            self.next_at = if self.idempotent && random.u32(0..3) == 0 { now } else { now + random.u64(1..40) };
         }
-        let pending = self.pending.as_mut().filter(|pending| pending.again_at <= now)?;
-        pending.again_at = now + random.u64(100..500);
-        let call = self.next_call;
-        self.next_call += 1;
-        pending.calls.push(call);
-        let wish = (self.partition, Message::Produce { call, partition: self.partition, bytes: pending.bytes.clone(), acks: self.acks });
+        let first = self.pending.iter().position(|pending| pending.again_at <= now).unwrap_or(self.pending.len());
+        let again_at = now + random.u64(100..500);
+        let mut wishes = Vec::new();
+        for pending in self.pending.range_mut(first..) {
+            pending.again_at = again_at;
+            pending.calls.push(self.next_call);
+            let (call, partition, acks) = (self.next_call, self.partition, self.acks);
+            self.next_call += 1;
+            wishes.push((partition, Message::Produce { call, partition, bytes: pending.bytes.clone(), acks }));
+        }
         if self.acks == Acks::None {
-            self.pending = None;
-            self.next_at = now + random.u64(0..30);
+            self.pending.clear();
         }
-        Some(wish)
+        wishes
+    }
+
+    fn batch(&mut self, random: &mut fastrand::Rng) -> Pending {
+        let count = random.u64(1..4);
+        let padding = " ".repeat(random.usize(0..40));
+        let values: Vec<Vec<u8>> = (0..count).map(|n| format!("{} {}{padding}", self.id, self.next_number + n).into_bytes()).collect();
+        let mut builder = BatchBuilder::new(BatchOptions::default());
+        if self.idempotent {
+            builder.set_producer(ProducerStamp { id: i64::from(self.id), epoch: 0, base_sequence: self.sequence });
+        }
+        for value in &values {
+            builder.append(1, None, Some(value), &[]).expect("room");
+        }
+        self.next_number += count;
+        self.sequence += i32::try_from(count).expect("few");
+        let number = self.batches_count;
+        self.batches_count += 1;
+        Pending { number, calls: Vec::new(), bytes: builder.finish().into(), values, again_at: 0 }
     }
 
     pub fn receive(&mut self, now: u64, call: u64, first: Option<Offset>, random: &mut fastrand::Rng, checks: &mut Checks) {
-        let Some(pending) = self.pending.as_mut().filter(|pending| pending.calls.contains(&call)) else { return };
+        let Some(at) = self.pending.iter().position(|pending| pending.calls.contains(&call)) else { return };
         let Some(first) = first else {
-            pending.again_at = pending.again_at.min(now + random.u64(5..50));
+            let pending = &mut self.pending[at];
+            // What a refusal of an earlier sending says is not news.
+            if pending.calls.last() == Some(&call) {
+                pending.again_at = pending.again_at.min(now + random.u64(5..50));
+            }
             return;
         };
+        let pending = self.pending.remove(at).expect("found just now");
+        self.is_known = true;
         if self.acks == Acks::All {
-            for (value, at) in pending.values.drain(..).zip(first.get()..) {
+            for (value, at) in pending.values.into_iter().zip(first.get()..) {
                 checks.acked(self.partition, at, value);
             }
         }
-        self.pending = None;
-        self.next_at = now + random.u64(0..30);
+        if !self.idempotent {
+            self.next_at = now + random.u64(0..30);
+        }
     }
 }
 

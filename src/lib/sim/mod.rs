@@ -6,9 +6,10 @@
 //! |---|---|
 //! | `world.rs` | one run: time, the network, what goes wrong, and the calm at the end |
 //! | `node.rs`, `partition.rs` | a node's shell: quorum, image, controller; a partition's log and replica |
-//! | `clients.rs` | producers and consumers |
+//! | `clients.rs`, `members.rs` | producers and consumers; the members of a group |
+//! | `groups.rs` | the shell of the group's coordinator |
 //! | `disk.rs` | the disk under the quorum, and what a loss of power does to a log's files |
-//! | `checks.rs` | what must hold (I1-I7, I9, I11) |
+//! | `checks.rs` | what must hold (I1-I9, I11) |
 //! | `bug.rs` | mistakes that the shells make when they are told to: each must be found |
 //!
 //! `KLOG_SIM_SEEDS=5..900 cargo test sim::` runs a range of seeds; a failing seed prints the line that replays it.
@@ -17,6 +18,8 @@ mod bug;
 mod checks;
 mod clients;
 mod disk;
+mod groups;
+mod members;
 mod node;
 mod partition;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use super::bug::Bug;
 use super::checks::Checks;
 use super::disk::SimDisk;
+use super::groups::{self, Asked, COORDINATOR, Coordinator, Told};
 use super::partition::{Fetch, Next, Opening, Part, Said};
 use crate::config::{BrokerConfig, Settings};
 use crate::controller::{self, BrokerLife, ClusterImage, Command, IsrChange, Leases, Record, Refusal, Registration, Reply, Rules};
@@ -29,6 +30,8 @@ pub enum Message {
     Produced { call: u64, first: Option<Offset> },
     Read { call: u64, partition: i32, from: Offset },
     ReadAnswer { call: u64, bytes: Option<Bytes> },
+    Group { call: u64, asked: Asked },
+    GroupAnswer { call: u64, told: Option<Told> },
 }
 
 /// The state that a majority has committed, as whoever applied it first saw it.
@@ -50,6 +53,11 @@ pub struct Around<'a> {
     pub marks: Vec<(i32, LeaderEpoch, Offset)>,
     /// Records that every member of the ISR is said to have.
     pub committed: Vec<(i32, Offset)>,
+    /// What a partition's core wants done for the coordinator's appends, and those of them that have an end.
+    pub left: Vec<(i32, Effect)>,
+    pub ended: Vec<(u64, Outcome)>,
+    /// The cluster's state changed.
+    pub decided: bool,
     /// The quorum is poisoned: the process ends.
     pub died: bool,
 }
@@ -87,9 +95,10 @@ pub struct Run {
     pub epoch: Option<BrokerEpoch>,
     incarnation: Uuid,
     pub parts: BTreeMap<i32, Part>,
+    pub coordinator: Option<Coordinator>,
     proposals: BTreeMap<u64, (i32, LeaderEpoch, i32, u64)>,
     register_call: u64,
-    next_call: u64,
+    pub next_call: u64,
     register_at: u64,
     heartbeat_at: u64,
     note_at: u64,
@@ -150,6 +159,7 @@ impl Node {
             epoch: None,
             incarnation: Uuid::from_bytes(around.random.u128(..).to_be_bytes()),
             parts: BTreeMap::new(),
+            coordinator: None,
             proposals: BTreeMap::new(),
             register_call: 0,
             next_call: 1,
@@ -192,6 +202,9 @@ impl Node {
         let partitions: Vec<i32> = self.run.as_ref().map(|run| run.parts.keys().copied().collect()).unwrap_or_default();
         for partition in partitions {
             self.poll_part(partition, tick, around);
+        }
+        if let Some(run) = &mut self.run {
+            groups::poll(run, tick, around);
         }
         self.control(around);
     }
@@ -290,7 +303,8 @@ impl Node {
                 let slice = if at < upper { part.log.read(at, 4096, upper, true).ok().flatten() } else { None };
                 around.sends.push((from, Message::ReadAnswer { call, bytes: slice.map(|slice| slice.to_vec().expect("reads").into()) }));
             }
-            Message::Produced { .. } | Message::ReadAnswer { .. } => (),
+            Message::Group { call, asked } => groups::ask(run, (from, call), asked, tick, around),
+            Message::Produced { .. } | Message::ReadAnswer { .. } | Message::GroupAnswer { .. } => (),
         }
         self.control(around);
     }
@@ -326,6 +340,10 @@ impl Node {
                     if committed {
                         around.committed.push((partition, waiter.end));
                     }
+                    if waiter.client == COORDINATOR {
+                        around.ended.push((waiter.call, outcome));
+                        continue;
+                    }
                     around.sends.push((waiter.client, Message::Produced { call: waiter.call, first: committed.then_some(waiter.first) }));
                 }
                 Effect::ProposeIsr { leader_epoch, partition_epoch, isr } => {
@@ -358,6 +376,21 @@ impl Node {
         if part.checked < mark {
             around.checks.mark_moved(partition, me, &part.log, part.checked, mark);
             part.checked = mark;
+        }
+    }
+
+    /// Carries out what was left while somebody else had the partition in hand, until nothing is.
+    pub fn settle(&mut self, around: &mut Around<'_>) {
+        let tick = self.tick(around.now);
+        while !around.left.is_empty() || !around.ended.is_empty() {
+            for (partition, effect) in std::mem::take(&mut around.left) {
+                self.effects(partition, vec![effect], around);
+            }
+            for (call, outcome) in std::mem::take(&mut around.ended) {
+                if let Some(run) = &mut self.run {
+                    groups::appended(run, call, outcome, tick, around);
+                }
+            }
         }
     }
 
@@ -519,6 +552,7 @@ impl Node {
             assert!(around.truth.index + 1 == index || around.truth.index == 0, "somebody applied it first");
             around.truth.index = index;
             records.iter().for_each(|record| around.truth.image.apply(record));
+            around.decided = true;
         }
         if let Some((proposed, replies)) = run.in_flight.take_if(|(proposed, _)| proposed.index <= index)
             && proposed == (Proposed { index, term })
@@ -552,7 +586,8 @@ impl Node {
                 None => {
                     let mark = self.noted_marks.get(&number).copied().unwrap_or(Offset::ZERO);
                     let opening = Opening { folder: &self.folder, index: number, topic: topic.id, shutdown: self.shutdown, mark };
-                    let part = Part::open(opening, self.id, tick, assignment, self.rules);
+                    let mut part = Part::open(opening, self.id, tick, assignment, self.rules);
+                    part.replica.joins_early = around.bug == Some(Bug::EpochStartIgnored);
                     run.parts.insert(number, part);
                 }
             }

@@ -6,13 +6,19 @@ use super::bug::Bug;
 use super::checks::Checks;
 use super::clients::{Consumer, Producer, Wish};
 use super::disk::tear_log;
+use super::groups::{GROUP_PARTITION, SHARED};
+use super::members::{ANSWER_MS, Member};
 use super::node::{Around, Message, Node, Truth};
 use crate::controller::{Command, NewTopic, Partition, Replication};
 use crate::log::Shutdown;
 use crate::replica::{Acks, ReplicaRules};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
-const PARTITIONS: i32 = 2;
+/// Two of records, and the group's.
+const PARTITIONS: i32 = 3;
+/// Clients have numbers from here on; members of the group from there on.
+const CLIENTS: i32 = 100;
+const MEMBERS: i32 = 300;
 /// How long a run may take to become well, after everything was mended.
 const CALM_MS_MAX: u64 = 20_000;
 
@@ -43,6 +49,11 @@ pub struct World {
     nodes: BTreeMap<i32, Node>,
     producers: Vec<Producer>,
     consumers: Vec<Consumer>,
+    members: Vec<Member>,
+    /// When the last message between a client and a node arrives: a connection keeps their order.
+    last_due: BTreeMap<(i32, i32), u64>,
+    /// Up to which decision each ISR was looked at.
+    isr_checked: BTreeMap<i32, i32>,
     random: fastrand::Rng,
     bug: Option<Bug>,
     checks: Checks,
@@ -88,7 +99,7 @@ impl World {
             Producer::new(104, 1, Acks::All, false),
             Producer::new(105, 1, Acks::None, false),
         ];
-        let consumers = (0..PARTITIONS).map(|partition| Consumer::new(200 + partition, partition)).collect();
+        let consumers = (0..GROUP_PARTITION).map(|partition| Consumer::new(200 + partition, partition)).collect();
         World {
             seed,
             now: 0,
@@ -97,6 +108,9 @@ impl World {
             nodes,
             producers,
             consumers,
+            members: (1..=3).map(|n| Member::new(MEMBERS + n)).collect(),
+            last_due: BTreeMap::new(),
+            isr_checked: BTreeMap::new(),
             storm_ends: 1_500 + random.u64(1_500..4_000),
             random,
             bug,
@@ -183,10 +197,18 @@ impl World {
             sends: Vec::new(),
             marks: Vec::new(),
             committed: Vec::new(),
+            left: Vec::new(),
+            ended: Vec::new(),
+            decided: false,
             died: false,
         };
-        act(self.nodes.get_mut(&node).expect("a node"), &mut around);
-        let Around { sends, marks, committed, died, .. } = around;
+        let it = self.nodes.get_mut(&node).expect("a node");
+        act(it, &mut around);
+        it.settle(&mut around);
+        let Around { sends, marks, committed, decided, died, .. } = around;
+        if decided {
+            self.check_isr();
+        }
         for (partition, epoch, mark) in marks {
             self.check_members(partition, epoch, node, mark);
         }
@@ -210,8 +232,16 @@ impl World {
         if from != to {
             due += self.random.u64(0..=self.delay_ms_max);
             if self.random.u32(0..1_000) < self.late_permille {
+                // Over a connection that was given up meanwhile: another one was in order without it.
                 due += self.random.u64(0..1_500);
+            } else if CLIENTS <= from.max(to) {
+                let last = self.last_due.entry((from, to)).or_default();
+                due = due.max(*last);
+                *last = due;
             }
+        }
+        if MEMBERS <= from && self.now + ANSWER_MS < due {
+            return;
         }
         let to_life = self.nodes.get(&to).map_or(0, |node| node.life);
         self.at(due, What::Deliver { from, to, to_life, message });
@@ -226,6 +256,11 @@ impl World {
             return;
         }
         match message {
+            Message::GroupAnswer { call, told } => {
+                if let Some(member) = self.members.iter_mut().find(|member| member.id == to) {
+                    member.receive(from, call, told, &mut self.checks);
+                }
+            }
             Message::Produced { call, first } => {
                 if let Some(producer) = self.producers.iter_mut().find(|producer| producer.id == to) {
                     producer.receive(self.now, call, first, &mut self.random, &mut self.checks);
@@ -243,14 +278,23 @@ impl World {
     fn clients(&mut self) {
         self.make_topic();
         let (now, may_begin) = (self.now, !self.calm && self.truth.image.topic("t").is_some());
-        let mut wishes: Vec<(i32, Wish)> = Vec::new();
+        let mut wishes: Vec<(i32, Wish, Option<i32>)> = Vec::new();
         for producer in &mut self.producers {
-            wishes.extend(producer.poll(now, may_begin, &mut self.random).map(|wish| (producer.id, wish)));
+            let id = producer.id;
+            wishes.extend(producer.poll(now, may_begin, &mut self.random).into_iter().map(|wish| (id, wish, None)));
         }
         for consumer in &mut self.consumers {
-            wishes.extend(consumer.poll(now).map(|wish| (consumer.id, wish)));
+            wishes.extend(consumer.poll(now).map(|wish| (consumer.id, wish, None)));
         }
-        for (from, (partition, message)) in wishes {
+        for member in &mut self.members {
+            let asked = member.poll(now, self.calm, &mut self.random);
+            wishes.extend(asked.map(|(node, message)| (member.id, (GROUP_PARTITION, message), node)));
+        }
+        for (from, (partition, message), known) in wishes {
+            if let Some(known) = known {
+                self.send(from, known, message);
+                continue;
+            }
             // Some node's idea of who leads, which may be an old one.
             let up: Vec<&Node> = self.nodes.values().filter(|node| node.run.is_some()).collect();
             let Some(asked) = (!up.is_empty()).then(|| up[self.random.usize(0..up.len())]) else { continue };
@@ -278,6 +322,7 @@ impl World {
             replication: Replication::Exactly(3),
             assignments: Vec::new(),
             settings: vec![("min.insync.replicas".to_owned(), Some(self.min_in_sync.to_string()))],
+            sending: None,
         };
         self.with(controller, |it, around| it.command(Command::CreateTopics { topics: vec![topic], validate_only: false }, around));
     }
@@ -348,7 +393,7 @@ impl World {
 
     /// Clients are cut off with it, sometimes.
     fn isolate(&mut self, node: i32) {
-        let clients = if self.random.bool() { 100..300 } else { 0..0 };
+        let clients = if self.random.bool() { CLIENTS..MEMBERS + 10 } else { 0..0 };
         let others: Vec<i32> = self.nodes.keys().copied().chain(clients).filter(|other| *other != node).collect();
         for other in others {
             self.cut.insert((node, other));
@@ -452,8 +497,34 @@ impl World {
                 && parts.iter().all(|part| Some(part.log.end()) == mark && Some(part.replica.high_watermark()) == mark)
         };
         self.producers.iter().all(Producer::is_idle)
+            && self.group_is_well()
             && self.nodes.values().all(|node| node.run.is_some())
             && (0..PARTITIONS).all(partition_is_well)
+    }
+
+    /// Every member reads, in the same generation, and all partitions have a reader.
+    fn group_is_well(&self) -> bool {
+        let reads: Vec<_> = self.members.iter().filter_map(Member::reads).collect();
+        let read: BTreeSet<i32> = reads.iter().flat_map(|(_, partitions)| partitions.iter().copied()).collect();
+        reads.len() == self.members.len() && reads.windows(2).all(|pair| pair[0].0 == pair[1].0) && read == (0..SHARED).collect()
+    }
+
+    /// I1: whoever may be elected has all that was ever committed. Looked at whenever the cluster's state changes.
+    fn check_isr(&mut self) {
+        self.forgive();
+        for at in 0..PARTITIONS {
+            let Some(partition) = self.partition(at) else { return };
+            if self.isr_checked.insert(at, partition.partition_epoch) == Some(partition.partition_epoch) {
+                continue;
+            }
+            let Some((committed, epoch)) = self.checks.committed_end(at) else { continue };
+            for member in partition.isr.iter().filter(|member| !self.torn.contains(&member.get())) {
+                let (end, found) = self.holds(*member, at, committed);
+                if end < committed || found.is_some_and(|found| found.get() != epoch) {
+                    self.checks.member_lacks(at, *member, end, committed);
+                }
+            }
+        }
     }
 
     fn check_settled(&mut self) {
@@ -461,7 +532,8 @@ impl World {
         for at in 0..PARTITIONS {
             let parts = self.nodes.values().filter_map(|node| Some((node.id, &node.run.as_ref()?.parts.get(&at)?.log)));
             let logs: Vec<_> = parts.collect();
-            self.checks.settled(at, &logs, &idempotent);
+            let idempotent = if at == GROUP_PARTITION { &BTreeSet::new() } else { &idempotent };
+            self.checks.settled(at, &logs, idempotent);
         }
     }
 
@@ -478,6 +550,7 @@ impl World {
         let idle: Vec<bool> = self.producers.iter().map(Producer::is_idle).collect();
         let partitions: Vec<_> = (0..PARTITIONS).map(|at| self.partition(at)).collect();
         let brokers: Vec<_> = self.truth.image.brokers().collect();
-        format!("seed {}\n{}\nidle {idle:?}\n{partitions:?}\n{brokers:?}", self.seed, nodes.collect::<Vec<_>>().join("\n"))
+        let members: Vec<_> = self.members.iter().map(Member::reads).collect();
+        format!("seed {}\n{}\nidle {idle:?} {members:?}\n{partitions:?}\n{brokers:?}", self.seed, nodes.collect::<Vec<_>>().join("\n"))
     }
 }
