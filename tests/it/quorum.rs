@@ -2,10 +2,17 @@
 
 use std::time::Instant;
 
+use klog::client::peer::Lane;
+use klog::types::Uuid;
+use klog::wire::api::ApiKey;
 use klog::wire::api::k03_metadata::{MetadataRequest, MetadataResponse};
-use klog::wire::api::k19_create_topics::{CreateTopicsRequest, RequestTopic};
+use klog::wire::api::k19_create_topics::{CreateTopicsRequest, CreateTopicsResponse, RequestTopic};
 use klog::wire::api::k55_describe_quorum as k55;
 use klog::wire::api::k60_describe_cluster::DescribeClusterRequest;
+use klog::wire::api::k30002_forward::{ANSWERED, ForwardRequest};
+use klog::wire::codec::{Reader, Wire as _};
+use klog::wire::error::ErrorCode;
+use klog::wire::header::{RequestHeader, encode_request, read_response_header};
 
 use crate::trio::{Nodes, id};
 
@@ -162,5 +169,40 @@ async fn a_node_that_stops_gives_its_leaders_away_first() {
         .await;
     assert!(before <= epoch(nodes.server(other).node()));
     assert_ne!(nodes.controller().await, leaving);
+    nodes.stop_all().await;
+}
+
+/// The controller makes a topic and is lost before it can say so. The node that passed the client's request on asks the next one the same, which
+/// finds the topic there: for the client that is its own topic, not somebody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_whose_controller_was_lost_before_it_answered_is_the_askers_own() {
+    let mut nodes = Nodes::start(3, &["broker.session.timeout.ms=60000"]).await;
+    let lost = nodes.controller().await;
+    let other = |nodes: &Nodes, than: i32| nodes.running().into_iter().find(|number| *number != than).unwrap();
+    let header = RequestHeader { key: 19, version: 7, correlation_id: 1, client_id: None };
+    let frame = encode_request(&header, &new_topic("own", 2)).bytes;
+    let send = async |nodes: &Nodes, to: i32, request: u8, earlier_count: u16| {
+        let request = ForwardRequest {
+            frame: frame.clone().into(),
+            client_host: "/127.0.0.1".to_owned(),
+            request: Uuid::from_random([request; 16]),
+            earlier_count,
+        };
+        let through = nodes.server(other(nodes, to)).node();
+        let answer = through.peers.call(id(to), Lane::Forward, 0, &request).await.unwrap();
+        assert_eq!(answer.outcome, ANSWERED);
+        let mut input = Reader::new(answer.frame);
+        read_response_header(ApiKey::CreateTopics, 7, &mut input).unwrap();
+        CreateTopicsResponse::get(ApiKey::CreateTopics.version(7), &mut input).unwrap().topics.remove(0)
+    };
+    let told = send(&nodes, lost, 1, 0).await;
+    assert_eq!((told.error_code, told.num_partitions, told.replication_factor), (0, 3, 2));
+    nodes.kill(lost);
+    let next = nodes.controller().await;
+    let told_again = send(&nodes, next, 1, 1).await;
+    assert_eq!(told_again, told);
+    // Whoever else asks for a topic of that name is told that it is there.
+    assert_eq!(ErrorCode::from(send(&nodes, next, 2, 0).await.error_code), ErrorCode::TopicAlreadyExists);
+    assert_eq!(ErrorCode::from(nodes.ask(next, 7, &new_topic("own", 2)).await.topics[0].error_code), ErrorCode::TopicAlreadyExists);
     nodes.stop_all().await;
 }

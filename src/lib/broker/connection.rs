@@ -54,7 +54,7 @@ pub async fn serve(node: Arc<Node>, stream: Arc<TcpStream>, peer: SocketAddr, lo
         idle_max: settings.connections_idle_ms_max.map(Duration::from_millis),
     };
     drop(settings);
-    let cx = Context { node, client_id: "".into(), client_host: host(peer), local_addr, inside: false, peer: None, via: None };
+    let cx = Context { node, client_id: "".into(), client_host: host(peer), local_addr, inside: false, peer: None, via: None, sent: None };
     run(cx, stream, Way::Client, limits).await;
 }
 
@@ -73,7 +73,8 @@ pub async fn serve_inside(node: Arc<Node>, stream: Arc<TcpStream>, caller: Calle
         Caller::Node(id, gate) => (Some(id), gate),
         Caller::Operator => (None, Gate::open()),
     };
-    let cx = Context { node, client_id: "".into(), client_host: host(peer), local_addr, inside: true, peer: peer_id, via: None };
+    let cx =
+        Context { node, client_id: "".into(), client_host: host(peer), local_addr, inside: true, peer: peer_id, via: None, sent: None };
     run(cx, stream, Way::Inside(gate), Limits { frame_bytes_max: limits::ANSWER_BYTES_MAX, idle_max: None }).await;
 }
 

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::controller::ClusterImage;
-use crate::types::BrokerId;
+use crate::controller::{ClusterImage, Sending};
+use crate::types::{BrokerId, Uuid};
 
 use super::node::Node;
 
@@ -25,12 +25,19 @@ pub struct Context {
     pub peer: Option<BrokerId>,
     /// The node that the client asked, where that is not this one: it has forwarded the request.
     pub via: Option<BrokerId>,
+    /// What names a request that is the controller's, and how often it was sent before; none for all others.
+    pub sent: Option<(Uuid, u16)>,
 }
 
 impl Context {
     /// The node that the client asked.
     pub fn asked(&self) -> BrokerId {
         self.via.unwrap_or(self.node.id())
+    }
+
+    /// What an item of the request is called by, so that it is carried out once though the request is sent again.
+    pub fn sending(&self, item: u16) -> Option<Sending> {
+        self.sent.map(|(request, earlier_count)| Sending { request, earlier_count, item })
     }
 
     /// The host and port that this client should call this node by: the configured ones, else those it reached us on (D11).

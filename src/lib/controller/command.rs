@@ -175,6 +175,36 @@ pub struct NewTopic {
     pub assignments: Vec<Assignment>,
     /// Its settings; a null value is refused.
     pub settings: Vec<(String, Option<String>)>,
+    /// Which request asks for it, where that may be sent again.
+    pub sending: Option<Sending>,
+}
+
+/// One sending of a client's request. When a controller is lost, nobody knows whether it carried the request out, and the next one is asked
+/// the same: by the id of a topic that is there it knows that this very request has made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// Names the request, the same in each sending.
+    pub request: Uuid,
+    /// How often it was sent before. A topic that is deleted between two sendings is not made again under the id that it had.
+    pub earlier_count: u16,
+    /// Which of the topics in the request this is.
+    pub item: u16,
+}
+
+impl Sending {
+    /// The id of what is made: the request's name, and four bytes that tell the sending and the item.
+    pub fn topic_id(&self) -> TopicId {
+        let mut bytes = self.request.to_bytes();
+        let [a, b] = self.earlier_count.to_be_bytes();
+        let [c, d] = self.item.to_be_bytes();
+        bytes[12..].copy_from_slice(&[a, b, c, d]);
+        Uuid::from_bytes(bytes)
+    }
+
+    /// Whether this request has made a topic of that id, in whichever sending.
+    pub fn has_made(&self, id: TopicId) -> bool {
+        self.request.to_bytes()[..12] == id.to_bytes()[..12]
+    }
 }
 
 /// A topic as clients name it.

@@ -20,7 +20,8 @@ impl NewTopic {
             }
             _ => {
                 let (partitions, replication) = (None, Replication::Default);
-                return NewTopic { name: name.to_owned(), partitions, replication, assignments: Vec::new(), settings: Vec::new() };
+                let (name, assignments, settings) = (name.to_owned(), Vec::new(), Vec::new());
+                return NewTopic { name, partitions, replication, assignments, settings, sending: None };
             }
         };
         let setting = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
@@ -35,6 +36,7 @@ impl NewTopic {
                 setting("compression.type", "producer"),
                 setting("segment.bytes", &segment_bytes),
             ],
+            sending: None,
         }
     }
 }
@@ -72,13 +74,16 @@ fn topics_one(
     rules: &mut Rules<'_>,
     records: &mut Vec<Record>,
 ) -> Result<Created, Refusal> {
+    if let Some(made) = image.topic(&topic.name).filter(|made| topic.sending.is_some_and(|sending| sending.has_made(made.id))) {
+        return Ok(made_before(made));
+    }
     let name = new_name(image, &topic.name)?;
     let settings = new_settings(image, topic, rules)?;
     let placed =
         if topic.assignments.is_empty() { place_new(topic, placement, rules.config)? } else { check_assignments(topic, placement)? };
     let partitions =
         (0..).zip(&placed).map(|(index, replicas)| new_partition(index, replicas, placement)).collect::<Result<Vec<_>, _>>()?;
-    let id = (rules.new_id)();
+    let id = topic.sending.map_or_else(|| (rules.new_id)(), |sending| sending.topic_id());
     records.push(Record::Topic { name, id });
     records.extend(partitions.into_iter().map(|(index, partition)| Record::Partition { topic: id, index, partition }));
     let set = settings.iter().map(|(name, value)| Record::TopicSetting { topic: id, name: name.clone(), value: Some(value.clone()) });
@@ -86,6 +91,17 @@ fn topics_one(
     let partitions_count = i32::try_from(placed.len()).expect("at most PARTITIONS_PER_REQUEST_MAX are made at once");
     let replicas_count = placed.first().map_or(0, |replicas| i16::try_from(replicas.len()).unwrap_or(i16::MAX));
     Ok(Created { id, partitions_count, replicas_count, settings })
+}
+
+/// An earlier sending of the same request has made it: the answer to that was lost.
+fn made_before(topic: &Topic) -> Created {
+    let replicas_count = topic.partitions.first().map_or(0, |partition| partition.replicas.len());
+    Created {
+        id: topic.id,
+        partitions_count: topic.partitions_count(),
+        replicas_count: i16::try_from(replicas_count).unwrap_or(i16::MAX),
+        settings: topic.settings.clone(),
+    }
 }
 
 /// A partition nobody has written to: whoever is active is in sync.

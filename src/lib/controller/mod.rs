@@ -23,7 +23,7 @@ mod tests;
 pub use command::{
     Altered, Assignment, BrokerLife, Change, Command, ConfigChange, Created, Drained, Elected, Election, Grown, Ineligibility, IsrAnswer,
     IsrChange, MorePartitions, NewTopic, Operation, Reassigned, Reassignment, Refusal, Registration, Removed, Replication, Reply, Resource,
-    TopicKey,
+    Sending, TopicKey,
 };
 pub use decide::{Decision, Rules, decide};
 pub use image::{Broker, ClusterImage, Partition, Topic};

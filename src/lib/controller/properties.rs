@@ -65,6 +65,7 @@ impl Run {
                 replication: Replication::Exactly(3),
                 assignments: vec![],
                 settings: vec![("min.insync.replicas".to_owned(), Some(min.to_owned()))],
+                sending: None,
             };
             run.decide(&Command::CreateTopics { topics: vec![topic], validate_only: false });
         }
@@ -282,6 +283,7 @@ fn a_change_of_one_partition_copies_no_other() {
         replication: Replication::Exactly(3),
         assignments: vec![],
         settings: vec![],
+        sending: None,
     };
     run.decide(&Command::CreateTopics { topics: vec![topic], validate_only: false });
     let before = run.image.clone();

@@ -331,7 +331,8 @@ fn setting(word: &str) -> (String, Option<String>) {
 fn new_topic(words: &[&str]) -> NewTopic {
     let (name, rest) = words.split_first().expect("a name");
     let name = if *name == "''" { String::new() } else { name.replace('~', " ").replace("LONG", &"x".repeat(250)) };
-    let mut topic = NewTopic { name, partitions: None, replication: Replication::Default, assignments: vec![], settings: vec![] };
+    let mut topic =
+        NewTopic { name, partitions: None, replication: Replication::Default, assignments: vec![], settings: vec![], sending: None };
     for word in rest {
         match word.split_once('=') {
             Some(("partitions", count)) => topic.partitions = Some(number(count)),
@@ -342,6 +343,11 @@ fn new_topic(words: &[&str]) -> NewTopic {
             Some(("assign", rows)) => {
                 let rows = rows.split(';').map(|row| row.split_once(':').expect("partition:ids"));
                 topic.assignments = rows.map(|(n, replicas)| Assignment { partition: number(n), replicas: ids(replicas) }).collect();
+            }
+            Some(("sending", which)) => {
+                let (request, earlier) = which.split_once('.').expect("request.sending");
+                let request = Uuid::from_random([number(request); 16]);
+                topic.sending = Some(Sending { request, earlier_count: number(earlier), item: 0 });
             }
             _ => topic.settings.push(setting(word)),
         }

@@ -1,8 +1,9 @@
 //! Requests that only the controller can answer: served here while this node is it, else sent there whole, as they came, and asked again over
 //! a change of controllers. The answer goes out when this node shows what it speaks of. Must never know what is asked.
 //!
-//! A controller that is lost while it works may have carried the request out all the same, and the next one is asked the same again: topics
-//! that a client created are then told to exist already, as with Apache Kafka.
+//! A controller that is lost while it works may have carried the request out all the same, and the next one is asked the same again. Each
+//! request has a name of its own that goes with it, by which topics that it has created are known as its own. What else is asked twice is
+//! answered as if somebody else had asked first, as with Apache Kafka: a topic to be deleted may be gone already.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +12,12 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::client::peer::Lane;
-use crate::types::BrokerId;
+use crate::types::{BrokerId, Uuid};
 use crate::wire::api::ApiKey;
 use crate::wire::api::k30002_forward::{ANSWERED, CLOSE, ForwardRequest, ForwardResponse, NOT_CONTROLLER};
 
 use super::super::context::Context;
+use super::super::metadata::random_id;
 use super::super::outbox::Answers;
 use super::{Begun, Close};
 
@@ -45,9 +47,11 @@ pub fn is_forwarded(api: ApiKey) -> bool {
 
 /// Answers a client's frame, by whoever is the controller.
 pub async fn serve(cx: Arc<Context>, frame: Bytes) -> Result<Answers, Close> {
-    let node = &cx.node;
+    let node = cx.node.clone();
     let give_up = Instant::now() + LOOK_MAX;
-    loop {
+    let request = random_id();
+    for earlier_count in 0.. {
+        let cx = Arc::new(Context { sent: Some((request, earlier_count)), ..Context::clone(&cx) });
         let role = node.quorum.roles.role();
         if role.i_lead {
             let answers = here(&cx, frame.clone()).await?;
@@ -73,6 +77,7 @@ pub async fn serve(cx: Arc<Context>, frame: Bytes) -> Result<Answers, Close> {
             () = tokio::time::sleep(AGAIN) => (),
         }
     }
+    unreachable!("it gives up long before it has counted so far")
 }
 
 /// Hands the controller's answer on, when this node shows what it speaks of.
@@ -88,7 +93,8 @@ async fn finish(cx: &Context, response: &ForwardResponse) -> Result<Answers, Clo
 
 /// Asks another node; nothing where it is not the controller, or does not answer.
 async fn there(cx: &Context, leader: BrokerId, frame: &Bytes) -> Option<ForwardResponse> {
-    let request = ForwardRequest { frame: frame.clone(), client_host: cx.client_host.to_string() };
+    let (request, earlier_count) = cx.sent.unwrap_or_default();
+    let request = ForwardRequest { frame: frame.clone(), client_host: cx.client_host.to_string(), request, earlier_count };
     let answer = tokio::time::timeout(ANSWER_MAX, cx.node.peers.call(leader, Lane::Forward, 0, &request)).await;
     answer.ok()?.ok().filter(|response| response.outcome != NOT_CONTROLLER)
 }
@@ -110,7 +116,8 @@ pub async fn answer(cx: &Context, request: ForwardRequest) -> ForwardResponse {
     if !role.i_lead {
         return not_controller();
     }
-    let cx = Arc::new(Context { client_host: request.client_host.into(), inside: false, peer: None, via: cx.peer, ..cx.clone() });
+    let sent = Some((request.request, request.earlier_count)).filter(|(request, _)| *request != Uuid::ZERO);
+    let cx = Arc::new(Context { client_host: request.client_host.into(), inside: false, peer: None, via: cx.peer, sent, ..cx.clone() });
     let answers = here(&cx, request.frame).await;
     if node.quorum.roles.role() != role {
         return not_controller();

@@ -1,7 +1,7 @@
 //! Key 19, CreateTopics.
 
 use crate::config::{Scope, Settings, keys};
-use crate::controller::{Assignment, ClusterImage, Command, Created, NewTopic, Replication, Reply};
+use crate::controller::{Assignment, ClusterImage, Command, Created, NewTopic, Replication, Reply, Sending};
 use crate::wire::api::k19_create_topics::{CreateTopicsRequest, CreateTopicsResponse, RequestTopic, ResponseConfig, ResponseTopic};
 
 use super::super::context::Context;
@@ -11,7 +11,7 @@ use super::configs::source_number;
 /// Makes topics, or says what would come of it.
 pub async fn handle(cx: &Context, _version: i16, request: CreateTopicsRequest) -> CreateTopicsResponse {
     let names: Vec<String> = request.topics.iter().map(|topic| topic.name.clone()).collect();
-    let topics = request.topics.into_iter().map(new_topic).collect();
+    let topics = (0..).zip(request.topics).map(|(item, topic)| new_topic(topic, cx.sending(item))).collect();
     let reply = cx.node.control(Command::CreateTopics { topics, validate_only: request.validate_only }).await;
     let topics = match reply {
         Ok(Reply::Created(made)) => {
@@ -29,7 +29,7 @@ pub async fn handle(cx: &Context, _version: i16, request: CreateTopicsRequest) -
     CreateTopicsResponse { topics, ..CreateTopicsResponse::default() }
 }
 
-fn new_topic(topic: RequestTopic) -> NewTopic {
+fn new_topic(topic: RequestTopic, sending: Option<Sending>) -> NewTopic {
     let assignments = topic.assignments.into_iter();
     NewTopic {
         name: topic.name,
@@ -37,6 +37,7 @@ fn new_topic(topic: RequestTopic) -> NewTopic {
         replication: if topic.replication_factor == -1 { Replication::Default } else { Replication::Exactly(topic.replication_factor) },
         assignments: assignments.map(|row| Assignment { partition: row.partition_index, replicas: row.broker_ids }).collect(),
         settings: topic.configs.into_iter().map(|config| (config.name, config.value)).collect(),
+        sending,
     }
 }
 

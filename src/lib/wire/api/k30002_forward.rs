@@ -3,11 +3,18 @@
 
 use bytes::Bytes;
 
+use crate::types::Uuid;
 use crate::wire::codec::message;
 
 message! {
-    /// The client's frame as it came, without its length, and where the client called from.
-    ForwardRequest { frame: Bytes => 0.., client_host: String => 0.. }
+    /// The client's frame as it came, without its length, where the client called from, and what names the request: the same each time that
+    /// it is sent.
+    ForwardRequest {
+        frame: Bytes => 0..,
+        client_host: String => 0..,
+        request: Uuid => 0..; tag 0,
+        earlier_count: u16 => 0..; tag 1,
+    }
     /// The answer's frame without its length, and how far the asker must have applied the metadata log before it hands that on.
     ForwardResponse {
         outcome: i8 => 0..,
