@@ -14,7 +14,7 @@ use klog::wire::error::ErrorCode;
 use klog::wire::records::{BatchBuilder, BatchOptions, split_batches};
 
 use crate::raw::Raw;
-use crate::support::Node;
+use crate::support::{Node, until};
 
 /// A batch of one record of `len` bytes, made from `seed`.
 fn batch(seed: u64, len: usize) -> Vec<u8> {
@@ -194,4 +194,21 @@ fn records_are_there_after_a_clean_stop_and_a_parked_fetch_does_not_delay_it() {
     let answer = raw.call(11, &fetch("t", 0, 1, 0));
     assert_eq!(unstamped(&records(&answer)), sent.iter().map(|batch| batch[16..].to_vec()).collect::<Vec<_>>());
     assert_eq!(answer.responses[0].partitions[0].high_watermark, 20);
+}
+
+#[test]
+fn a_high_watermark_is_noted_as_often_as_it_is_set() {
+    let node = Node::start_with(&["--set", "replica.high.watermark.checkpoint.interval.ms=50"]);
+    let mut raw = Raw::connect(node.address()).unwrap();
+    with_topic(&mut raw, "noted");
+    for seed in 0..2 {
+        let answer = raw.call(9, &produce("noted", -1, batch(seed, 10)));
+        assert_eq!(answer.responses[0].partition_responses[0].error_code, 0);
+    }
+    let file = node.data().join("replication-offset-checkpoint");
+    // The recovery points beside it have a minute.
+    until("the mark is on the disk", Duration::from_secs(10), || {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        text.lines().any(|line| line == "noted 0 2").then_some(())
+    });
 }

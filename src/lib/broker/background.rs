@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::log::Offsets;
+
 use super::node::Node;
 
 /// How often each log is asked what is due: settings that are given in milliseconds are kept to about that.
@@ -41,5 +43,20 @@ pub async fn checkpoints(node: Arc<Node>) {
         tokio::time::sleep(Duration::from_millis(node.settings().flush_checkpoint_ms)).await;
         let node = node.clone();
         let _ = tokio::task::spawn_blocking(move || node.partitions.checkpoint()).await;
+    }
+}
+
+/// Notes how far the logs are committed, more often: a mark moves all the time, and the file is small.
+pub async fn mark_checkpoints(node: Arc<Node>) {
+    let mut noted = Offsets::new();
+    loop {
+        tokio::time::sleep(Duration::from_millis(node.settings().mark_checkpoint_ms)).await;
+        let node = node.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            // What cannot be written now is tried again.
+            let _ = node.partitions.checkpoint_marks(&mut noted);
+            noted
+        });
+        noted = looked.await.unwrap_or_default();
     }
 }

@@ -408,9 +408,9 @@ impl Partitions {
         Ok(Arc::new(Partition::new(log, replica, Arc::clone(&self.replication.proposals))))
     }
 
-    /// Notes how far each log is on the disk, where it begins and how far it is committed, so that the next start reads little again.
+    /// Notes how far each log is on the disk and where it begins, so that the next start reads little again.
     pub fn checkpoint(&self) -> Result<(), FolderError> {
-        let (mut recovery, mut starts, mut marks, mut cleaned) = (Offsets::new(), Offsets::new(), Offsets::new(), Offsets::new());
+        let (mut recovery, mut starts, mut cleaned) = (Offsets::new(), Offsets::new(), Offsets::new());
         for partition in self.table().partitions() {
             let tp = partition.tp();
             if let Some((point, start, clean)) = partition.with_log(|log| (log.recovery_point(), log.start(), log.cleaned_to())) {
@@ -419,13 +419,23 @@ impl Partitions {
                 }
                 recovery.insert(tp.clone(), point);
                 starts.insert(tp.clone(), start);
-                marks.insert(tp.clone(), partition.high_watermark());
             }
         }
         self.folder.write_checkpoint(Checkpoint::RecoveryPoint, &recovery)?;
         self.folder.write_checkpoint(Checkpoint::LogStart, &starts)?;
-        self.folder.write_checkpoint(Checkpoint::Cleaned, &cleaned)?;
-        self.folder.write_checkpoint(Checkpoint::HighWatermark, &marks)
+        self.folder.write_checkpoint(Checkpoint::Cleaned, &cleaned)
+    }
+
+    /// Notes how far each log is committed, unless that is what was noted last. A replica that begins with its mark far back shows its
+    /// readers less than they have seen until it hears more.
+    pub fn checkpoint_marks(&self, noted: &mut Offsets) -> Result<(), FolderError> {
+        let table = self.table();
+        let marks: Offsets = table.partitions().map(|partition| (partition.tp().clone(), partition.high_watermark())).collect();
+        if marks != *noted {
+            self.folder.write_checkpoint(Checkpoint::HighWatermark, &marks)?;
+            *noted = marks;
+        }
+        Ok(())
     }
 
     /// Closes every log, and vouches for them if all went well. Blocks while the disk syncs.

@@ -185,6 +185,7 @@ impl Server {
         tasks.spawn(background::housekeeping(node.clone()));
         tasks.spawn(background::compaction(node.clone()));
         tasks.spawn(background::checkpoints(node.clone()));
+        tasks.spawn(background::mark_checkpoints(node.clone()));
         tasks.spawn(groups::run(node.clone()));
         tasks.spawn(replication::run(node.clone()));
         tasks.spawn(accept(listener, node.clone(), server.connections.clone()));

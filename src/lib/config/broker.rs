@@ -36,6 +36,8 @@ pub struct BrokerConfig {
     pub flush_check_ms: Option<u64>,
     /// How often recovery points are written.
     pub flush_checkpoint_ms: u64,
+    /// How often high watermarks are written.
+    pub mark_checkpoint_ms: u64,
     /// Whether topics are compacted.
     pub cleaner: bool,
     /// How long compaction rests.
@@ -135,6 +137,7 @@ impl BrokerConfig {
             retention_check_ms: ms("log.retention.check.interval.ms"),
             flush_check_ms: u64::try_from(number("log.flush.scheduler.interval.ms")).ok().filter(|ms| *ms < i64::MAX.unsigned_abs()),
             flush_checkpoint_ms: ms("log.flush.offset.checkpoint.interval.ms"),
+            mark_checkpoint_ms: ms("replica.high.watermark.checkpoint.interval.ms"),
             cleaner: is_on("log.cleaner.enable"),
             cleaner_rest_ms: ms("log.cleaner.backoff.ms"),
             producer_expiry_ms: number("producer.id.expiration.ms"),
