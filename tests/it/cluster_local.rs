@@ -22,30 +22,30 @@ use klog::wire::api::k03_metadata::{MetadataRequest, RequestTopic};
 use crate::raw::Raw;
 use crate::support::until;
 
-const WAIT: Duration = Duration::from_secs(30);
+pub const WAIT: Duration = Duration::from_secs(30);
 
 /// A home for local clusters. Dropped, every node of them is killed.
-struct Place {
-    folder: TempDir,
+pub struct Place {
+    pub folder: TempDir,
 }
 
 /// What a command came to.
 #[derive(Debug)]
-struct Did {
-    code: i32,
-    stdout: String,
-    stderr: String,
+pub struct Did {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 impl Did {
     /// The command did all that was asked.
-    fn good(self) -> Did {
+    pub fn good(self) -> Did {
         assert_eq!(self.code, 0, "{self:?}");
         self
     }
 
     /// It failed, and says these words.
-    fn bad(self, code: i32, words: &[&str]) -> Did {
+    pub fn bad(self, code: i32, words: &[&str]) -> Did {
         assert_eq!(self.code, code, "{self:?}");
         for word in words {
             assert!(self.stderr.contains(word), "{word}: {self:?}");
@@ -59,19 +59,19 @@ impl Did {
 }
 
 impl Place {
-    fn new() -> Place {
+    pub fn new() -> Place {
         Place { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn clusters(&self) -> PathBuf {
+    pub fn clusters(&self) -> PathBuf {
         self.path("klog/clusters")
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_klog"));
         command.args(words).stdin(Stdio::null()).env("XDG_DATA_HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
         for name in ["KLOG_BROKERS", "KLOG_CLUSTER", "BOOTSTRAP_SERVERS"] {
@@ -80,19 +80,19 @@ impl Place {
         command
     }
 
-    fn klog(&self, words: &[&str]) -> Did {
+    pub fn klog(&self, words: &[&str]) -> Did {
         let output = self.command(words).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Did { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// `klog cluster WORDS…`
-    fn cluster(&self, words: &str) -> Did {
+    pub fn cluster(&self, words: &str) -> Did {
         self.klog(&["cluster"].into_iter().chain(words.split_whitespace()).collect::<Vec<_>>())
     }
 
     /// The processes of nodes: their command lines name this place.
-    fn nodes(&self) -> Vec<Pid> {
+    pub fn nodes(&self) -> Vec<Pid> {
         let folder = self.folder.path().to_str().unwrap();
         fs::read_dir("/proc")
             .unwrap()
@@ -105,11 +105,11 @@ impl Place {
             .collect()
     }
 
-    fn status(&self) -> Value {
+    pub fn status(&self) -> Value {
         self.cluster("status --json").json()
     }
 
-    fn state_of(&self, id: usize) -> String {
+    pub fn state_of(&self, id: usize) -> String {
         self.status()["nodes"][id - 1]["state"].as_str().unwrap().to_owned()
     }
 

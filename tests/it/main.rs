@@ -14,6 +14,7 @@ mod cli_top;
 mod cli_topic;
 mod client;
 mod cluster;
+mod cluster_faults;
 mod cluster_local;
 mod crash;
 mod examples;
