@@ -8,7 +8,8 @@
 //! ```
 //! While a proposal is in flight, whoever it adds counts as in sync, and so does whoever it takes out. A doubtful one may be carried out
 //! after its repetition was refused: then the present ISR is proposed again, so that the partition epoch moves past it, and until it does
-//! those whom the lost one would have added still count.
+//! those whom the lost one would have added still count. Who falls behind meanwhile counts no more when a write asks for enough replicas
+//! (`overdue`), though it stays in what is proposed.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +87,10 @@ impl Replica {
         if !self.is_leader() {
             return;
         }
+        let leaves = |id: &&BrokerId| self.leaves_at(**id).is_some_and(|at| at <= now);
+        let behind: BTreeSet<BrokerId> = self.assignment.isr.iter().filter(leaves).copied().collect();
         if let Some(proposal) = &mut self.proposal {
+            self.overdue = behind;
             if proposal.again.is_some_and(|again| again <= now) {
                 proposal.again = None;
                 self.isr_send(out);
@@ -96,8 +100,6 @@ impl Replica {
         if now < self.propose_from {
             return;
         }
-        let leaves = |id: &&BrokerId| self.leaves_at(**id).is_some_and(|at| at <= now);
-        let behind: BTreeSet<BrokerId> = self.assignment.isr.iter().filter(leaves).copied().collect();
         if !behind.is_empty() {
             self.propose(&self.assignment.isr - &behind, out);
         }
@@ -109,7 +111,10 @@ impl Replica {
             return None;
         }
         match &self.proposal {
-            Some(proposal) => proposal.again,
+            Some(proposal) => {
+                let kept = self.assignment.isr.intersection(&proposal.isr).filter(|id| !self.overdue.contains(id));
+                kept.filter_map(|id| self.leaves_at(*id)).chain(proposal.again).min()
+            }
             None => {
                 let first = self.assignment.isr.iter().filter_map(|id| self.leaves_at(*id)).min();
                 first.map(|at| at.max(self.propose_from))
@@ -118,7 +123,7 @@ impl Replica {
     }
 
     /// When a follower leaves the ISR unless it is heard of: it lacks something for too long, or is dead. `None` for one that stays.
-    fn leaves_at(&self, id: BrokerId) -> Option<Tick> {
+    pub(super) fn leaves_at(&self, id: BrokerId) -> Option<Tick> {
         let follower = self.followers.get(&id)?;
         let lags = (follower.end != Some(self.log_end)).then(|| {
             let since = follower.caught_up.unwrap_or(Tick::from_ms(0));
@@ -131,7 +136,10 @@ impl Replica {
     /// How many of the ISR stay, as far as this leader knows: the controller may not have been able to decide yet who leaves.
     pub(super) fn staying(&self) -> u32 {
         match &self.proposal {
-            Some(proposal) => crate::replica::count(self.assignment.isr.intersection(&proposal.isr).count()),
+            Some(proposal) => {
+                let kept = self.assignment.isr.intersection(&proposal.isr);
+                crate::replica::count(kept.filter(|id| !self.overdue.contains(id)).count())
+            }
             None => self.in_sync(),
         }
     }
@@ -141,6 +149,7 @@ impl Replica {
         match answer {
             IsrAnswer::Accepted { isr, partition_epoch } => {
                 self.proposal = None;
+                self.overdue.clear();
                 self.perhaps.clear();
                 self.assignment.isr = isr;
                 self.assignment.partition_epoch = partition_epoch;
@@ -153,6 +162,7 @@ impl Replica {
             }
             IsrAnswer::Refused => {
                 self.proposal = None;
+                self.overdue.clear();
                 self.propose_from = now.plus_ms(REFUSED_MS);
                 self.advance(now, out);
             }

@@ -124,6 +124,10 @@ impl Replica {
         let Some(follower) = self.followers.get_mut(&by) else { return };
         follower.fetched(now, end, leader_end);
         follower.broker_epoch = broker_epoch;
+        if self.leaves_at(by).is_none_or(|at| now < at) {
+            self.overdue.remove(&by);
+        }
+        let Some(follower) = self.followers.get_mut(&by) else { return };
         if start.is_some() && follower.start != start {
             follower.start = start;
             out.push(Effect::LowWatermarkMoved);

@@ -280,6 +280,8 @@ pub struct Replica {
     proposal: Option<Proposal>,
     /// Nothing is proposed before this.
     propose_from: Tick,
+    /// Who ought to leave the ISR as well, while a proposal is in flight that keeps them: nobody may be there to decide on it.
+    overdue: BTreeSet<BrokerId>,
     /// Who may be in the ISR by a proposal whose fate is not known, until the partition epoch moves.
     perhaps: BTreeSet<BrokerId>,
     /// Where the leader's log begins, as its follower last heard.
@@ -305,6 +307,7 @@ impl Replica {
             followers: BTreeMap::new(),
             proposal: None,
             propose_from: now,
+            overdue: BTreeSet::new(),
             perhaps: BTreeSet::new(),
             leader_start: marks.start,
             waiting: Waiting::default(),
@@ -430,6 +433,7 @@ impl Replica {
         if new_epoch || old.partition_epoch != new.partition_epoch {
             // Whatever was proposed is decided: it is this, or it will be refused for its old epoch.
             self.proposal = None;
+            self.overdue.clear();
             self.perhaps.clear();
         }
         self.assignment = assignment;
