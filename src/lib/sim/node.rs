@@ -162,7 +162,8 @@ impl Node {
             coordinator: None,
             proposals: BTreeMap::new(),
             register_call: 0,
-            next_call: 1,
+            // An answer to what the process before this one asked is none to this one.
+            next_call: u64::from(self.life) << 32 | 1,
             register_at: 0,
             heartbeat_at: 0,
             note_at: 0,

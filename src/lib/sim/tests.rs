@@ -9,7 +9,7 @@ use super::world::{Summary, World};
 /// How many seeds each `cargo test` runs.
 const SMOKE: Range<u64> = 0..200;
 /// Within how many seeds a planted bug must be found.
-const FOUND_WITHIN: u64 = 120;
+const FOUND_WITHIN: u64 = 300;
 
 fn run(seed: u64, bug: Option<Bug>) -> Result<Summary, String> {
     catch_unwind(AssertUnwindSafe(|| World::new(seed, bug).run())).unwrap_or_else(|panic| {
