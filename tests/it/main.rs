@@ -15,6 +15,7 @@ mod cli_topic;
 mod client;
 mod cluster;
 mod cluster_faults;
+mod cluster_load;
 mod cluster_local;
 mod crash;
 mod examples;
