@@ -10,6 +10,7 @@ use klog::types::{PartitionIndex, TopicName, TopicPartition};
 use klog::wire::api::k00_produce::{ProduceRequest, RequestPartitionData, RequestTopicData};
 use klog::wire::api::k01_fetch as k01;
 use klog::wire::api::k02_list_offsets as k02;
+use klog::wire::api::k03_metadata as k03;
 use klog::wire::api::k08_offset_commit as k08;
 use klog::wire::api::k09_offset_fetch as k09;
 use klog::wire::api::k10_find_coordinator as k10;
@@ -270,11 +271,62 @@ async fn produce_until(nodes: &Nodes, number: i32, value: &str, wanted: ErrorCod
     }
 }
 
-/// No majority is left to change the ISR, so the leader itself has to know that too few are in sync.
+/// A consumer's question for what lies from `from` on, which may take so long.
+fn fetch_at(from: i64, max_wait_ms: i32) -> k01::FetchRequest {
+    let partition = k01::RequestPartition { partition: 0, fetch_offset: from, partition_max_bytes: 1 << 20, ..Default::default() };
+    let topic = k01::RequestTopic { topic: TOPIC.into(), partitions: vec![partition], ..Default::default() };
+    k01::FetchRequest { max_wait_ms, min_bytes: 1, max_bytes: 1 << 20, topics: vec![topic], replica_id: -1, ..Default::default() }
+}
+
+/// The codes that a node answers a write, a read and a question for the end with, and whom it says to lead.
+async fn answers(nodes: &Nodes, number: i32) -> (ErrorCode, ErrorCode, ErrorCode, i32) {
+    let read = nodes.ask(number, 12, &fetch_at(0, 0)).await.responses[0].partitions[0].error_code;
+    let asked = k03::RequestTopic { name: Some(TOPIC.to_owned()), ..Default::default() };
+    let metadata = nodes.ask(number, 9, &k03::MetadataRequest { topics: Some(vec![asked]), ..Default::default() }).await;
+    let (write, _) = produce(nodes, number, TOPIC, 1, 1000, &["lost".into()]).await;
+    (write, ErrorCode::from(read), latest(nodes, number, TOPIC).await.0, metadata.topics[0].partitions[0].leader_id)
+}
+
+/// Clients reach it as before, so nothing else would make them look for the leader that the others have chosen meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_cut_off_from_the_others_sends_its_clients_to_them() {
+    let nodes = Nodes::start(3, &["broker.heartbeat.interval.ms=100", "broker.session.timeout.ms=1500"]).await;
+    create(&nodes, TOPIC, &[("min.insync.replicas", "2")]).await;
+    let leading = leader(&nodes, TOPIC).unwrap();
+    let others: Vec<i32> = nodes.running().into_iter().filter(|number| *number != leading).collect();
+    assert_eq!(produce(&nodes, leading, TOPIC, -1, 10_000, &["a".into()]).await.0, ErrorCode::None);
+    block(&nodes, leading, &others);
+    // It waits for replicas that hear nothing, and longer than the test may take.
+    let (code, _) = produce(&nodes, leading, TOPIC, -1, 600_000, &["lost".into()]).await;
+    assert_eq!(code, ErrorCode::NotLeaderOrFollower);
+    let not_leader = ErrorCode::NotLeaderOrFollower;
+    assert_eq!(answers(&nodes, leading).await, (not_leader, not_leader, not_leader, -1));
+    for number in &others {
+        nodes
+            .until(*number, "another leads", |node| {
+                let leads = node.image().topic(TOPIC).and_then(|topic| topic.partitions[0].leader);
+                leads.is_some_and(|leads| leads != id(leading))
+            })
+            .await;
+    }
+    let next = nodes.server(others[0]).node().image().topic(TOPIC).unwrap().partitions[0].leader.unwrap().get();
+    let (code, _) = produce(&nodes, next, TOPIC, -1, 10_000, &["b".into()]).await;
+    assert_eq!(code, ErrorCode::None);
+
+    block(&nodes, leading, &[]);
+    isr_is(&nodes, TOPIC, &[1, 2, 3]).await;
+    all_alike(&nodes, TOPIC).await;
+    let now = leader(&nodes, TOPIC).unwrap();
+    assert_eq!(consume(&nodes, now, TOPIC).await.0, ["a", "b"]);
+    nodes.stop_all().await;
+}
+
+/// No majority is left to change the ISR, so the leader itself has to know that too few are in sync. It is alone then, and not cut off: nobody
+/// else can lead, so it is read from on and on.
 #[tokio::test(flavor = "multi_thread")]
 async fn when_two_of_three_are_dead_nothing_is_acknowledged_and_what_was_is_read() {
     for first_back in [0, 1] {
-        let mut nodes = Nodes::start(3, &["broker.session.timeout.ms=60000"]).await;
+        let mut nodes = Nodes::start(3, &["broker.heartbeat.interval.ms=100", "broker.session.timeout.ms=3000"]).await;
         create(&nodes, TOPIC, &[("min.insync.replicas", "2")]).await;
         let leading = leader(&nodes, TOPIC).unwrap();
         for value in ["a", "b", "c"] {
@@ -286,6 +338,8 @@ async fn when_two_of_three_are_dead_nothing_is_acknowledged_and_what_was_is_read
         produce_until(&nodes, leading, "refused", ErrorCode::NotEnoughReplicas).await;
         assert_eq!(produce(&nodes, leading, TOPIC, 1, 10_000, &["one".into()]).await.0, ErrorCode::None);
         let committed = (vec!["a".to_owned(), "b".to_owned(), "c".to_owned()], 3);
+        let until_the_session_is_over = fetch_at(3, 3500);
+        assert_eq!(nodes.ask(leading, 12, &until_the_session_is_over).await.responses[0].partitions[0].error_code, 0);
         assert_eq!(consume(&nodes, leading, TOPIC).await, committed);
         assert_eq!(latest(&nodes, leading, TOPIC).await, (ErrorCode::None, 3));
         assert_eq!(produce(&nodes, leading, TOPIC, -1, 200, &["refused".into()]).await.0, ErrorCode::NotEnoughReplicas);

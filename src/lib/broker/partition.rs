@@ -367,6 +367,14 @@ impl Partition {
         self.lock().step(tick, Event::Died(id));
     }
 
+    /// Whether this node is cut off from the rest of the cluster.
+    pub fn cut_off(&self, tick: Tick, cut_off: bool) {
+        let mut state = self.lock();
+        state.step(tick, Event::CutOff(cut_off));
+        // Readers ask elsewhere as well.
+        state.wake();
+    }
+
     /// Lets time pass, where that is due. Returns when it is due next.
     pub fn ring(&self, tick: Tick) -> Option<Tick> {
         let mut state = self.lock();
@@ -424,9 +432,11 @@ impl Partition {
     pub fn read(&self, ask: &ReadAsk) -> Result<ReadGot, PartitionReadError> {
         let mut guard = self.lock();
         let state = &mut *guard;
+        // A leader that may have been replaced sends its readers away, so that they find the next one.
+        let any_may = ask.any_replica && !state.replica.is_leader();
         let leads_only = match ask.by {
-            Reader::Consumer => !ask.any_replica,
-            Reader::Claims(id) => state.replica.follower(id, None).map(|()| !ask.any_replica)?,
+            Reader::Consumer => !any_may,
+            Reader::Claims(id) => state.replica.follower(id, None).map(|()| !any_may)?,
             Reader::Replica(by) => state.replica.follower(by.id, by.broker_epoch).map(|()| true)?,
         };
         if leads_only {

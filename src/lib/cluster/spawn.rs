@@ -66,14 +66,19 @@ fn own_session() -> PosixSpawnFlags {
     PosixSpawnFlags::from_bits_retain(0x80)
 }
 
+/// Settings of local clusters where none are given: all nodes share one machine, so a silent one is missed within a second.
+const LOCAL_SETTINGS: [(&str, &str); 2] = [("broker.heartbeat.interval.ms", "200"), ("broker.session.timeout.ms", "1000")];
+
 fn arguments(state: &ClusterState, node: &NodeState) -> Vec<OsString> {
     let mut words: Vec<OsString> = ["klog", "serve", "--node-id"].map(OsString::from).to_vec();
     words.push(node.id().to_string().into());
     words.extend(["--listen".into(), format!("fd:{CLIENTS}").into(), "--internal-listen".into(), format!("fd:{NODES}").into()]);
     words.extend(["--peers".into(), state.peers().into()]);
     words.extend(["--data".into(), node.data.as_os_str().to_owned()]);
+    let local = LOCAL_SETTINGS.into_iter().filter(|(key, _)| !state.settings.contains_key(*key));
+    let given = state.settings.iter().chain(&node.settings).map(|(key, value)| (key.as_str(), value.as_str()));
     // The node's own settings come last, so that they win.
-    for (key, value) in state.settings.iter().chain(&node.settings) {
+    for (key, value) in local.chain(given) {
         words.extend(["--set".into(), format!("{key}={value}").into()]);
     }
     words

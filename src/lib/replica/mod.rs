@@ -134,6 +134,9 @@ pub enum Event {
         /// Where the leader's log begins.
         start: Offset,
     },
+    /// Whether this node is cut off: the controller has not heard from it for so long that another one may lead by now, and nobody here would
+    /// know.
+    CutOff(bool),
     /// A producer waits until everything below `upto` is committed.
     Await {
         /// Given back with the outcome.
@@ -290,6 +293,7 @@ pub struct Replica {
     /// A mistake on purpose, for the simulator: who joins the ISR need not have reached this epoch's start.
     #[cfg(test)]
     pub(crate) joins_early: bool,
+    cut_off: bool,
 }
 
 impl Replica {
@@ -313,6 +317,7 @@ impl Replica {
             waiting: Waiting::default(),
             #[cfg(test)]
             joins_early: false,
+            cut_off: false,
         };
         replica.meet_followers(now, true);
         // Nobody can wait yet, so there is nobody to tell.
@@ -351,7 +356,16 @@ impl Replica {
         if !self.is_leader() {
             return Err(Refusal::NotLeader { leader: self.assignment.leader, epoch: current });
         }
+        if self.may_be_replaced() {
+            return Err(Refusal::NotLeader { leader: None, epoch: current });
+        }
         Ok(current)
+    }
+
+    /// Whether another replica may lead by now without this one's knowledge: its clients had better ask who does. Where no other is in sync
+    /// none can be chosen.
+    fn may_be_replaced(&self) -> bool {
+        self.cut_off && self.assignment.isr.iter().any(|id| *id != self.me)
     }
 
     /// Whether the caller and this replica mean the same leader epoch, whoever leads.
@@ -408,6 +422,12 @@ impl Replica {
                 }
             }
             Event::Died(id) => self.died(now, id),
+            Event::CutOff(cut_off) => {
+                self.cut_off = cut_off;
+                if self.may_be_replaced() {
+                    self.waiting.end_all(Outcome::LeaderChanged, out);
+                }
+            }
             Event::Cut { start, end } => {
                 assert!(!self.is_leader(), "a leader's log is never cut");
                 self.log_end = end;
@@ -458,7 +478,7 @@ impl Replica {
     }
 
     fn wait(&mut self, now: Tick, ticket: Ticket, (upto, epoch): (Offset, LeaderEpoch), deadline: Tick, out: &mut Vec<Effect>) {
-        let outcome = if !self.is_leader() || self.assignment.leader_epoch != epoch {
+        let outcome = if !self.is_leader() || self.assignment.leader_epoch != epoch || self.may_be_replaced() {
             Outcome::LeaderChanged
         } else if self.in_sync() < self.required() {
             Outcome::TooFewInSync

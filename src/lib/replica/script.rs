@@ -165,6 +165,8 @@ impl Stage {
             }
             "append" => self.step(Event::Appended { end: offset(words.at(1)) }, told),
             "died" => self.step(Event::Died(broker(words.at(1))), told),
+            "cut-off" => self.step(Event::CutOff(true), told),
+            "back" => self.step(Event::CutOff(false), told),
             "cut" => self.step(Event::Cut { start: offset(words.at(1)), end: offset(words.at(2)) }, told),
             "learn" => self.step(Event::Learned { high_watermark: offset(words.at(1)), start: offset(words.at(2)) }, told),
             "fetch" => {

@@ -2,6 +2,7 @@
 //! Owns the order of these; must never decide who leads.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -95,26 +96,58 @@ async fn report(node: &Arc<Node>, life: BrokerLife, leaving: bool) -> Result<Bea
 
 /// Reports to the controller for as long as the node runs: at its interval, and at once to a new controller or when the node was fenced.
 pub async fn beats(node: Arc<Node>) {
-    let every = Duration::from_millis(node.settings().broker_heartbeat_ms.max(1));
+    let settings = node.settings();
+    let (every, session) = (Duration::from_millis(settings.broker_heartbeat_ms.max(1)), Duration::from_millis(settings.broker_session_ms));
+    drop(settings);
     let mut seen = node.metadata.watch();
+    let mut heard = Instant::now();
     loop {
         let Some(life) = node.quorum.life() else { return };
         let role = node.quorum.roles.role();
-        let within = every.max(AGAIN);
+        // The end of the session is a moment of its own.
+        let end = heard + session;
+        let until = |after: Duration| {
+            let at = Instant::now() + after;
+            if Instant::now() < end { at.min(end) } else { at }
+        };
+        let sent = Instant::now();
         // What comes of it is seen in the image; a report that gets lost is followed by another.
         tokio::select! {
-            _ = tokio::time::timeout(within, report(&node, life, false)) => (),
-            _ = node.quorum.roles.changed_from(role) => continue,
+            told = tokio::time::timeout_at(until(every.max(AGAIN)), report(&node, life, false)) => {
+                if let Ok(Ok(BeatAnswer::Known { .. })) = told {
+                    heard = sent;
+                }
+            }
+            _ = node.quorum.roles.changed_from(role) => (),
+        }
+        note_cut_off(&node, session <= heard.elapsed() && may_be_outvoted(&node));
+        if node.quorum.roles.role() != role {
+            continue;
         }
         let fenced = async {
             // What was seen is let go here: nothing is held over a rest.
             let _ = seen.wait_for(|seen| seen.image.broker(node.id()).is_none_or(|broker| broker.fenced)).await;
         };
         tokio::select! {
-            () = tokio::time::sleep(every) => (),
+            () = tokio::time::sleep_until(until(every)) => (),
             _ = node.quorum.roles.changed_from(role) => (),
             () = fenced => tokio::time::sleep(AGAIN).await,
         }
+    }
+}
+
+/// Whether the voters that may live are a quorum without this node. Dead are those whose sockets refuse.
+fn may_be_outvoted(node: &Node) -> bool {
+    let voters = node.quorum.roles.members().voters;
+    let others = voters.iter().filter(|id| **id != node.id() && !node.peers.is_dead(**id)).count();
+    voters.len() / 2 < others
+}
+
+/// Has the partitions know whether others may lead them by now.
+fn note_cut_off(node: &Node, cut_off: bool) {
+    if node.quorum.cut_off.swap(cut_off, Ordering::Relaxed) != cut_off {
+        let tick = node.clock().tick();
+        node.partitions.table().partitions().for_each(|partition| partition.cut_off(tick, cut_off));
     }
 }
 

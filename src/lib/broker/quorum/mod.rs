@@ -20,6 +20,7 @@ pub(super) use driver::Ask as DriverAsk;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -53,6 +54,8 @@ pub struct QuorumHandle {
     /// Names this process among all that were this node.
     incarnation: Uuid,
     life: Mutex<Option<BrokerLife>>,
+    /// Whether the controller may have given this node's leaderships away without its knowledge.
+    cut_off: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -95,6 +98,7 @@ impl QuorumHandle {
             failed: watch::channel(None).0,
             incarnation,
             life: Mutex::default(),
+            cut_off: AtomicBool::new(false),
             threads: Mutex::default(),
         };
         Ok((handle, Parts { quorum, driver: driver_queue, applier: applier_queue, controller: controller_queue }))
@@ -112,6 +116,11 @@ impl QuorumHandle {
 
     fn set_life(&self, life: BrokerLife) {
         *self.life.lock().unwrap_or_else(PoisonError::into_inner) = Some(life);
+    }
+
+    /// Whether the controller may have given this node's leaderships away without its knowledge.
+    pub fn is_cut_off(&self) -> bool {
+        self.cut_off.load(Ordering::Relaxed)
     }
 
     /// How the quorum stands.

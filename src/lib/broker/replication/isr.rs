@@ -59,6 +59,8 @@ impl IsrProposals {
 
 /// The shortest time between two looks at all partitions.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(50);
+/// The longest while a node is dead.
+const DEAD_TOLD_EVERY: Duration = Duration::from_millis(500);
 /// The longest: this part of `replica.lag.time.max.ms`, for a follower may begin to lag at any time.
 const LOOKS_PER_LAG: u64 = 4;
 
@@ -78,24 +80,26 @@ pub(super) async fn run(node: Arc<Node>) {
                 }
             }
             Ok(()) = reach.changed() => {
-                let now_dead = reach.borrow_and_update().dead.clone();
-                for id in now_dead.difference(&dead) {
-                    node.partitions.table().partitions().for_each(|partition| partition.died(node.clock.tick(), *id));
-                }
-                look_at = look(&node, look_every);
-                dead = now_dead;
+                dead = reach.borrow_and_update().dead.clone();
+                look_at = look(&node, look_every, &dead);
             }
-            () = tokio::time::sleep_until(look_at) => look_at = look(&node, look_every),
+            () = tokio::time::sleep_until(look_at) => look_at = look(&node, look_every, &dead),
         }
     }
 }
 
-/// Lets time pass for all partitions, and says when to look again.
-fn look(node: &Node, look_every: Duration) -> Instant {
+/// Lets time pass for all partitions, and says when to look again. Each is told of the dead every time: it may lead since a moment ago, or
+/// have come upon a fetch that a dead node had sent before.
+fn look(node: &Node, look_every: Duration, dead: &BTreeSet<BrokerId>) -> Instant {
     let tick = node.clock.tick();
-    let next = node.partitions.table().partitions().filter_map(|partition| partition.ring(tick)).min();
-    let rest = next.map_or(look_every, |at| Duration::from_millis(at.ms_since(tick)));
-    Instant::now() + rest.clamp(LOOK_EVERY_MIN, look_every)
+    let look_every = if dead.is_empty() { look_every } else { look_every.min(DEAD_TOLD_EVERY) };
+    let table = node.partitions.table();
+    let next = table.partitions().filter_map(|partition| {
+        dead.iter().for_each(|id| partition.died(tick, *id));
+        partition.ring(tick)
+    });
+    let rest = next.min().map_or(look_every, |at| Duration::from_millis(at.ms_since(tick)));
+    Instant::now() + rest.clamp(LOOK_EVERY_MIN, look_every.max(LOOK_EVERY_MIN))
 }
 
 /// Who got an answer to a proposal.
