@@ -219,6 +219,8 @@ pub fn begin(cx: &mut Arc<Context>, frame: Bytes, out: &mut Answers, turn: &mut 
     let served = SERVED.iter().find(|served| served.api_key == key).ok_or(Close)?;
     let known = api.checked_version(version).is_ok() && served.min_version <= version && version <= served.max_version;
     match (known, api) {
+        // What this node knows may be over, and a client that is connected to no other node would ask it for ever.
+        (true, ApiKey::Metadata) if cx.node.quorum.is_cut_off() => Err(Close),
         (true, _) if forward::is_forwarded(api) => {
             let frame = body.frame().clone();
             Ok(Begun::InWork(Box::pin(forward::serve(cx.clone(), frame))))

@@ -39,11 +39,11 @@ pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> Met
     let operations = if request.include_topic_authorized_operations { TOPIC_OPERATIONS } else { NOT_ASKED };
     let may_create = version < CREATION_ASKED_FROM || request.allow_auto_topic_creation;
     let topics = match asked(version, request.topics) {
-        Asked::All => image.topics().map(|topic| known(cx, &image, topic, operations)).collect(),
+        Asked::All => image.topics().map(|topic| known(&image, topic, operations)).collect(),
         Asked::Names(names) => {
             let topics = names
                 .iter()
-                .map(|name| image.topic(name).map_or_else(|| unknown(name), |topic| known(cx, &image, topic, operations)))
+                .map(|name| image.topic(name).map_or_else(|| unknown(name), |topic| known(&image, topic, operations)))
                 .collect();
             if may_create {
                 create(cx, &image, &names).await;
@@ -51,7 +51,7 @@ pub async fn handle(cx: &Context, version: i16, request: MetadataRequest) -> Met
             topics
         }
         Asked::Ids(ids) => {
-            ids.iter().map(|id| image.topic_by_id(*id).map_or_else(|| unknown_id(*id), |t| known(cx, &image, t, operations))).collect()
+            ids.iter().map(|id| image.topic_by_id(*id).map_or_else(|| unknown_id(*id), |t| known(&image, t, operations))).collect()
         }
         Asked::Badly(topics) => topics.into_iter().map(bad).collect(),
     };
@@ -135,20 +135,15 @@ fn node(cx: &Context, id: BrokerId, image: &ClusterImage) -> ResponseBroker {
     ResponseBroker { node_id: id.get(), host, port: port.into(), rack }
 }
 
-fn known(cx: &Context, image: &ClusterImage, topic: &Topic, operations: i32) -> ResponseTopic {
-    // A node that is cut off must not call clients back that it has sent away.
-    let cut_off = cx.node.quorum.is_cut_off();
-    let partitions = topic.partitions.iter().zip(0..).map(|(partition, index)| {
-        let leader = partition.leader.filter(|id| !(cut_off && *id == cx.node.id() && 1 < partition.isr.len()));
-        ResponsePartition {
-            error_code: if leader.is_some() { ErrorCode::None.code() } else { ErrorCode::LeaderNotAvailable.code() },
-            partition_index: index,
-            leader_id: leader.map_or(-1, BrokerId::get),
-            leader_epoch: partition.leader_epoch.get(),
-            replica_nodes: partition.replicas.iter().map(|id| id.get()).collect(),
-            isr_nodes: partition.isr.iter().map(|id| id.get()).collect(),
-            offline_replicas: offline(image, &partition.replicas),
-        }
+fn known(image: &ClusterImage, topic: &Topic, operations: i32) -> ResponseTopic {
+    let partitions = topic.partitions.iter().zip(0..).map(|(partition, index)| ResponsePartition {
+        error_code: if partition.leader.is_some() { ErrorCode::None.code() } else { ErrorCode::LeaderNotAvailable.code() },
+        partition_index: index,
+        leader_id: partition.leader.map_or(-1, BrokerId::get),
+        leader_epoch: partition.leader_epoch.get(),
+        replica_nodes: partition.replicas.iter().map(|id| id.get()).collect(),
+        isr_nodes: partition.isr.iter().map(|id| id.get()).collect(),
+        offline_replicas: offline(image, &partition.replicas),
     });
     ResponseTopic {
         name: Some(topic.name.to_string()),
